@@ -10,9 +10,9 @@ import type { Secret } from './injection.ts';
 /** A credential of one tenant, as the configuration names it. */
 export interface CredentialEntry {
   readonly name: string;
-  /** Undefined where only a route names it: then the vault knows. */
+  /** Its entry in the file; undefined where only a route names it. Then the vault knows what it is. */
   readonly config: CredentialConfig | undefined;
-  /** The secret, where it stands in the file. */
+  /** The secret, where it stands in the file; else undefined. */
   readonly secret: Secret | undefined;
   /** Tells whether calls of the forward proxy to this host may get it. */
   isFor(host: string): boolean;
@@ -22,7 +22,7 @@ export interface CredentialEntry {
   mayReach(host: string): boolean;
   isAt(path: string): boolean;
   isOf(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
-  /** The same, by no pattern. */
+  /** Tells whether the entry names the agent itself. A pattern that matches the name does not count. */
   isOfNamed(agent: Pick<OwnAgent, 'agentId' | 'name'>): boolean;
 }
 
@@ -46,7 +46,10 @@ export function toEntry(config: CredentialConfig): CredentialEntry {
   };
 }
 
-/** One that only a route names: what it is, and whether it is there, the vault knows. */
+/**
+ * Returns the entry of a credential that only a route names. The vault knows what it is, and whether it is
+ * there.
+ */
 export const ofVaultAlone = (name: string): CredentialEntry => ({
   name,
   config: undefined,

@@ -13,10 +13,10 @@ import { hashOf } from './secret-hashes.ts';
 import type { TenantSecrets } from './tenant-secrets.ts';
 
 /*
- * A credential without a vendor has a home. Home is the place that its protocol gives it, at the hosts that
- * its own claims name. Without such claims it is the registrable domain where somebody of the tenant has used
- * it first. A finding at home is no leak. The same credential in such a place at another domain is
- * misdirected. Everywhere else nothing changes by this.
+ * A credential without a vendor has a home. If its own claims name hosts, its home is the place that its
+ * protocol gives it, at those hosts. Without such claims it is the registrable domain where somebody of the
+ * tenant has used it first. A finding at home is no leak. The same credential in such a place at another
+ * domain is misdirected. Findings in other places do not change.
  *
  * The first use binds, once the call is let out: what is denied or held binds nothing. Only calls in which
  * something was found, or that ask for a token, look at homes at all. The state is asked for what this node
@@ -24,11 +24,11 @@ import type { TenantSecrets } from './tenant-secrets.ts';
  */
 
 const knownMax = 32_768;
-/** A node believes what it knows for this part of the time that a home stands. */
+/** Share of the time that a home stands, for which a node believes what it knows. */
 const knownPart = 1 / 8;
 const clearedMs = 3_600_000;
 
-/** The home of a call, under the key of its tenant. */
+/** The home of a call, hashed under the key of its tenant. */
 interface Home {
   readonly key: Buffer;
   readonly domain: string;
@@ -40,7 +40,10 @@ export class CredentialHomes {
   readonly #credentialKey;
   /** Homes that this node has bound or kept lately. */
   readonly #known = createCache<{ readonly home: string; readonly untilMs: number }>(knownMax);
-  /** Says how long a composed credential's pieces need no look-up: else each asks the state. */
+  /**
+   * Times until which the pieces of a composed credential need no look-up. Without an entry, the state is
+   * asked for each.
+   */
   readonly #cleared = createCache<number>(knownMax);
 
   constructor(store: HomeStore, { credentialKey }: Pick<TenantSecrets, 'credentialKey'>) {
@@ -50,8 +53,8 @@ export class CredentialHomes {
 
   /**
    * Marks findings of credentials that are at home, or known to be at home elsewhere. Says what the call
-   * would bind. Binds nothing. With `isFirstUse: false` nothing is at home by a first use. Answers the marks
-   * that the call has where there is nothing to mark.
+   * would bind, and binds nothing. With `isFirstUse: false` no credential is at home by a first use. Where
+   * there is nothing to mark, the answer is the marks that the call has.
    */
   mark(
     call: InspectedCall,
@@ -124,7 +127,7 @@ export class CredentialHomes {
     const standings = all.map((it) => standingByClaims(claimsOf(it), call.target.host));
     const isElsewhere = !pieces || standings.includes('elsewhere');
     const standing = isElsewhere ? 'elsewhere' : standingByClaims(credential.claims, call.target.host);
-    // A JWT that says where it belongs is at home there, whoever had it before.
+    // A JWT that says where it belongs is at home there, whoever has used it before.
     const looked = hashed(all.filter((_, at) => standings[at] !== 'here'));
     const isKnown =
       standing === 'here' && call.history.sightings.hasReads && seenAt(call, hashes, domain) === 'known';
@@ -137,7 +140,10 @@ export class CredentialHomes {
     return { credential, hashes, looked, pieces: ofPieces, composed, standing, isKnown };
   }
 
-  /** Binds what the call is to bind; false where a credential is at home elsewhere, or cannot be bound. */
+  /**
+   * Binds what the call is to bind. Returns false where a credential is at home elsewhere, or cannot be
+   * bound.
+   */
   bind({ identity, marks: { homing }, receivedAtMs: nowMs }: DecidedCall): MaybePromise<boolean> {
     if (!homing) return true;
     const { tenantId, ownAgent } = identity;
@@ -161,7 +167,10 @@ export class CredentialHomes {
     return it && nowMs < it.untilMs ? it.home : undefined;
   }
 
-  /** Without the state nobody knows what is at home. */
+  /**
+   * Asks the state for homes by hash. Returns undefined where the state is away: then nobody knows what is at
+   * home.
+   */
   #homesOf(tenantId: string, hashes: readonly string[], nowMs: number) {
     if (hashes.length === 0) return new Map<string, string | undefined>();
     const toMap = (homes: readonly (string | undefined)[]) =>
@@ -178,7 +187,10 @@ const orAway = <T, U>(work: () => MaybePromise<T>, otherwise: U): MaybePromise<T
     return otherwise;
   });
 
-/** Hosts below one that is named are meant with it. Those beside it may be of strangers. */
+/**
+ * Tells where a credential is at home by its claims. A named host stands for the hosts below it. Hosts beside
+ * it may be of strangers.
+ */
 function standingByClaims(claims: Claims | undefined, host: string): Standing {
   if (!claims) return 'free';
   const { audience, issuer } = claims;
@@ -188,8 +200,9 @@ function standingByClaims(claims: Claims | undefined, host: string): Standing {
 }
 
 /**
- * Returns the evidence of the last minutes. `known`: an answer has granted one, or had it and came from this
- * domain. `elsewhere`: an answer that had one came from another domain, or a call took one to another.
+ * Returns the evidence of the last minutes. `known` means that an answer has granted one of them, or had one
+ * and came from this domain. `elsewhere` means that an answer that had one came from another domain, or a
+ * call took one there.
  */
 function seenAt(
   { history: { sightings } }: InspectedCall,
@@ -210,7 +223,7 @@ function seenAt(
   return known.size > 0 ? 'known' : 'nowhere';
 }
 
-/** All texts found in one place are looked up, but only so many of them are bound. */
+/** Bound on the found texts of one place that are bound; all of them are looked up. */
 const foundBoundMax = 8;
 
 const minKeptMs = 3_600_000;

@@ -9,26 +9,34 @@ import { counts } from '../inspect/parts/sanitize.ts';
 import { inBody, type PlacedCredential } from './credential-places.ts';
 import { isOf } from './found-credentials.ts';
 
-/** Says where a credential is at home: here, at another host, or nowhere so far. */
+/** The place where a credential is at home: here, at another host, or nowhere so far. */
 export type Standing = 'here' | 'elsewhere' | 'free';
 
-/** Is a credential in its place in a call, with what is known of its home. */
+/** A credential in its place in a call, with what is known of its home. */
 export interface HomedCredential {
   readonly credential: PlacedCredential;
-  /** Those that are bound: of its texts, and of what was found in it. */
+  /** Hashes to be bound: those of its texts, and of what was found in it. */
   readonly hashes: readonly string[];
-  /** Those of which none may be at home elsewhere, whatever it is composed of. */
+  /**
+   * Hashes to be looked up: none of them may be at home elsewhere, whatever the credential is composed of.
+   */
   readonly looked: readonly string[];
-  /** The same of its pieces, unless they were looked up for this home lately. */
+  /**
+   * Hashes of its pieces, which may not be at home elsewhere either. It is empty where they were looked up
+   * for this home lately.
+   */
   readonly pieces: readonly string[];
-  /** The text under which a composed credential is remembered; undefined where it has none. */
+  /** The key under which a composed credential is remembered; undefined where it has no pieces. */
   readonly composed: string | undefined;
   standing: Standing;
-  /** It is at home, and not by this call alone. */
+  /** Tells whether it is at home by more than this call. */
   isKnown: boolean;
 }
 
-/** The findings of the call with what is at home and what is at home elsewhere noted in them. */
+/**
+ * Returns the marks of a call: its findings, with a note on what is at home here and what is at home
+ * elsewhere.
+ */
 export function marksOf(
   call: InspectedCall,
   placed: readonly HomedCredential[],
@@ -44,7 +52,7 @@ export function marksOf(
   };
 }
 
-/** Marks the credentials at home in a body that was cut. */
+/** Returns what marks the credentials at home in a body of which findings were cut out. */
 const marker =
   (call: InspectedCall, placed: readonly HomedCredential[]): NonNullable<CredentialMarks['markAgain']> =>
   (body, findings) => {
@@ -72,7 +80,7 @@ function marked(findings: readonly Finding[], placed: readonly HomedCredential[]
   return all;
 }
 
-/** No detector sees it, and yet it is known. */
+/** Makes a finding of a credential that is at home elsewhere, and that no detector sees. */
 const misdirected = ({ part, location, start, end }: PlacedCredential): Finding => ({
   ...{ class: 'SECRETS', kind: 'bound-credential', confidence: 'medium' },
   ...{ location, part, start, end, atHome: false, vendorHosts: [], isMisdirected: true },

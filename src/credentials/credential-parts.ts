@@ -1,14 +1,14 @@
 import { basic, type PlacedCredential } from './credential-places.ts';
 
 const partLengthMin = 16;
-/** Parts of one credential. */
+/** Bound on the parts of one credential. */
 const partsMax = 64;
 const token68 = /[A-Za-z0-9._~+/-]{16,}={0,2}/g;
 const aroundToken = /^[.~+/=]+|[.~+/=]+$/g;
 
 /**
- * Answers which parts of a composed credential may be one themselves, such as a quoted token, as written and
- * decoded. Undefined where there is too much of it.
+ * Returns the parts of a composed credential that may be credentials themselves, such as a quoted token, as
+ * written and decoded. Returns undefined where there are over 64.
  */
 export function partsOf({ texts }: PlacedCredential, written: string): ReadonlySet<string> | undefined {
   const parts = new Set<string>();
@@ -29,8 +29,8 @@ export function partsOf({ texts }: PlacedCredential, written: string): ReadonlyS
 }
 
 /**
- * Returns the texts between the dots and tildes of such parts, since a token may stand beside others.
- * Undefined where there are too many.
+ * Returns the texts between the dots and tildes of such parts, since a token may stand beside others. Returns
+ * undefined where there are over 64.
  */
 export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> | undefined {
   const pieces = new Set<string>();
@@ -41,6 +41,6 @@ export function tokenPiecesOf(parts: ReadonlySet<string>): ReadonlySet<string> |
 }
 const betweenPieces = /[.~]/;
 
-/** Leaves what is malformed as it is: that must not hide the rest. */
+/** Undoes escapes of ASCII, and leaves malformed ones as they are: they must not hide the rest. */
 const fromPercents = (text: string): string =>
   text.replace(/%([0-7][0-9A-Fa-f])/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -4,52 +4,61 @@ import { jsonValueSpan } from '../inspect/redact/locate.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*
- * Places that protocols give to credentials: Authorization (RFC 6750, 7617), API key fields, Cookie (RFC
- * 6265), and the query parameter of RFC 6750. Token requests are places too (RFC 6749, 7009, 7521, 7523,
+ * Places that protocols give to credentials: Authorization (RFC 6750, 7617), fields for API keys, Cookie (RFC
+ * 6265), and the query parameter of RFC 6750. Requests for tokens are places too (RFC 6749, 7009, 7521, 7523,
  * 7636, 7662, 8628, 8693, 9126).
  */
 
-/** A credential in such a place. */
+/** A credential in a place that a protocol gives it. */
 export interface PlacedCredential {
   readonly part: Finding['part'];
-  /** Its first and last byte within its part. */
+  /** Its first byte within its part, and the byte behind its last. */
   readonly start: number;
   readonly end: number;
   readonly location: string;
-  /** The texts by which it is recognised in any place: it has one home for all of them. */
+  /** The texts by which it is recognised in any place; all of them have one home. */
   readonly texts: readonly string[];
-  /** How long its home stands without a use. */
+  /** Milliseconds for which its home stands without a use. */
   readonly keptMs: number;
-  /** Its field alone tells what it is: it is bound whether or not a detector sees it. */
+  /** Tells whether its field alone shows what it is: then it is bound even if no detector sees it. */
   readonly isBoundUnseen: boolean;
   readonly claims: Claims | undefined;
 }
 
 const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
-/** Keys and passwords are kept longest, then tokens, then cookies, which servers exchange often. */
+/**
+ * Milliseconds for which homes stand. Those of keys and passwords stand longest, then tokens, then cookies,
+ * which servers exchange often.
+ */
 const kept = { key: 90 * dayMs, token: 30 * dayMs, cookie: 7 * dayMs, once: hourMs } as const;
 
 const lengthMax = 16_384;
 const cookiesMax = 64;
 const fieldsMax = 64;
-/** Requests for tokens are short, and some other bodies are long. */
+/** Bound on the bodies that are read: requests for tokens are short, and some other bodies are long. */
 const tokenRequestBytesMax = 64 * 1024;
-/** A shorter one may be the same in two places by chance, or by a lazy person. */
+/**
+ * Characters of a credential that is bound unseen, at least. A shorter text may be the same in two places by
+ * chance, or because a person is lazy.
+ */
 const unseenLengthMin = 20;
 
-/** A service that takes a key as user wants no password or a fixed one; a person's password is longer. */
+/**
+ * Matches a key that stands in the place of a user name. A service that takes such a key wants no password or
+ * a fixed one; a person's password is longer.
+ */
 const userKey = /^(?=.*\d)[\w.~+/=-]{20,}$/;
 const userPasswordMax = 16;
 
-// Some servers take a tab for the blank.
+// Some servers take a tab for the space.
 const authorization = /^(?:([A-Za-z][A-Za-z0-9-]{0,31})[ \t]+)?(\S+)$/;
 export const basic = /^basic[ \t]+(\S+)$/i;
 const whole = /^\S+$/;
 const keyField =
   /^(?:[a-z0-9]{1,32}-){0,4}(?:api-?key|app-?key|auth-?key|access-?key|functions-key|subscription-key|token|jwt|api-secret|client-secret|session-id|dpop)$/;
 
-/** Fields of token requests, and for how long each is of use. */
+/** Fields of requests for tokens, with the milliseconds for which the home of each stands. */
 const tokenFields: Readonly<Record<string, number>> = {
   client_secret: kept.key,
   password: kept.key,
@@ -63,10 +72,10 @@ const tokenFields: Readonly<Record<string, number>> = {
   code_verifier: kept.once,
   device_code: kept.once,
 };
-/** People choose theirs, and some choose one for several places. */
+/** Tells whether people choose the value of a field: some choose one for several places. */
 const isChosen = (name: string): boolean => name === 'password';
 
-/** All of a call that was read, in the head first. */
+/** Returns all credentials in place of a call that was read, those of the head first. */
 export const placedCredentials = (call: InspectedCall): readonly PlacedCredential[] => [
   ...inHead(call),
   ...inBody(call, call.plainBody),
@@ -97,8 +106,8 @@ function inHead(call: InspectedCall): PlacedCredential[] {
 }
 
 /**
- * Tells whether the head has Basic credentials that are a key, and no pair of name and password: no detector
- * sees those.
+ * Tells whether the head has Basic credentials that are a key, instead of a pair of name and password: no
+ * detector sees such a key.
  */
 export function hasBasicKey({ headers }: Pick<ReceivedCall, 'headers'>): boolean {
   for (let at = 0; at + 1 < headers.length; at += 2)
@@ -112,7 +121,7 @@ function isBasicKey(field: string, value: string): boolean {
   if (token === undefined || token.length < unseenLengthMin) return false;
   const pair = Buffer.from(token, 'base64').toString('utf8');
   const [user = '', ...rest] = pair.split(':');
-  // One in ten random keys has a colon in its decoded bytes, too.
+  // One in ten random keys has a colon in its decoded bytes as well.
   return rest.length === 0 || notText.test(pair) ? userKey.test(token) : isUserKey(user, rest.join(':'));
 }
 // biome-ignore lint/suspicious/noControlCharactersInRegex: none of them stands in a name or a password.
@@ -128,7 +137,7 @@ function textsOfAuthorization(value: string): readonly string[] {
   const pair = Buffer.from(token, 'base64');
   const [user = '', ...rest] = pair.toString('utf8').split(':');
   const password = rest.join(':');
-  // Clients of OAuth write it as a form does (RFC 6749, 2.3.1).
+  // Clients of OAuth encode the password as a form does (RFC 6749, 2.3.1).
   const texts = [password, fromForm(password) ?? password].filter((it) => it.length >= unseenLengthMin);
   if (isUserKey(user, password)) texts.push(user);
   return [...new Set([pair.toString('base64'), token, ...texts])];
@@ -154,7 +163,7 @@ function inCookie(value: string, from: number): PlacedCredential[] {
   return found;
 }
 
-/** RFC 6750, 2.3. */
+/** Returns the credential in the query parameter of RFC 6750, 2.3. */
 function inQuery(href: string, from: number): PlacedCredential[] {
   const found = /[?&]access_token=([^&]{1,16384})/.exec(href);
   const text = found?.[1] === undefined ? undefined : fromForm(found[1]);
@@ -169,7 +178,10 @@ function inQuery(href: string, from: number): PlacedCredential[] {
   return [toPlaced(place, start, found[1]?.length ?? 0)];
 }
 
-/** Returns those of a body, if it is a request for tokens; it may be another one than the call's own. */
+/**
+ * Returns the credentials in a body that is a request for tokens. The body may be another one than the call's
+ * own.
+ */
 export function inBody(
   {
     method,
@@ -198,7 +210,10 @@ interface Field {
   readonly end: number;
 }
 
-/** Most bodies are no such request, and are not taken apart for it. */
+/**
+ * Returns the fields of a body that mentions what a request for tokens has; else undefined. Most bodies do
+ * not, and are not taken apart.
+ */
 function fieldsOf(contentType: string, bytes: Buffer): readonly Field[] | undefined {
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   const isForm = type === 'application/x-www-form-urlencoded';
@@ -208,7 +223,10 @@ function fieldsOf(contentType: string, bytes: Buffer): readonly Field[] | undefi
   return isForm ? fieldsOfForm(bytes.toString('latin1')) : fieldsOfJson(bytes);
 }
 
-/** Returns undefined where a field stands there twice (RFC 6749, 3.2): nobody knows which one counts. */
+/**
+ * Returns the fields of a form; undefined where one stands there twice (RFC 6749, 3.2): nobody knows which
+ * one counts.
+ */
 function fieldsOfForm(body: string): readonly Field[] | undefined {
   const pairs = body.split('&', fieldsMax + 1);
   if (pairs.length > fieldsMax) return undefined;
@@ -241,9 +259,11 @@ function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
   });
 }
 
-/** These fields tell a request for a token, its revocation, introspection, or a pushed one. */
+/**
+ * Fields by which a request for a token, for its revocation or introspection, or a pushed request is told.
+ */
 const hints = ['grant_type', 'token_type_hint', 'response_type'] as const;
-/** All of them have it, so one look at most bodies is enough. */
+/** A text that all of these names contain, so one look is enough for most bodies. */
 const partOfHints = '_type';
 const grantType = /^(?:[a-z_]{4,40}|urn:[\w:.-]{4,200}|https?:\/\/\S{4,200})$/;
 const revokes = /(?:revo(?:ke|cation)|introspect(?:ion)?)\/?(?:\?|$)/i;

@@ -19,7 +19,10 @@ type SecretType = (typeof secretTypes)[number];
 export const isSecretType = (type: string): type is SecretType =>
   (secretTypes as readonly string[]).includes(type);
 
-/** Returns the secret as the file has it. */
+/**
+ * Returns the secret that stands in the file; undefined where it does not suit the way that the client proves
+ * itself.
+ */
 export function toSecret(config: CredentialConfig): Secret | undefined {
   switch (config.type) {
     case 'bearer':
@@ -47,13 +50,13 @@ export function toSecret(config: CredentialConfig): Secret | undefined {
 }
 
 const fieldName = matching(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$/, 'must be the name of a header');
-/** A text that is sent in a form. */
+/** A text of one line that is sent in a form. */
 const anyText = matching(/^[^\p{Cc}\p{Cs}]{1,4096}$/u, 'must be 1 to 4096 characters of one line');
 const pemKey = z
   .string()
   .max(16_384)
   .refine((it) => parseSigningKey(it) !== undefined, { error: 'must be a private key in PEM that can sign' });
-/** RFC 6749, 3.3. */
+/** The name of a scope (RFC 6749, 3.3). */
 const scope = matching(/^[!#-[\]-~]{1,256}$/, 'must be the name of a scope');
 const tokenUrl = z
   .string()
@@ -61,7 +64,7 @@ const tokenUrl = z
   .refine((it) => /^https:/i.test(it) && ifValid(() => parseTarget(it)) !== undefined, {
     error: 'must be an https URL without user information',
   });
-/** It stands between commas and slashes. */
+/** A name of AWS, which stands between commas and slashes in a signature. */
 const awsName = matching(/^[A-Za-z0-9._-]{1,128}$/, 'must be 1 to 128 of letters, digits, ".", "_" and "-"');
 const ofConnection =
   /^(?:host|connection|content-length|transfer-encoding|te|trailer|upgrade|keep-alive|proxy-.*)$/i;
@@ -81,7 +84,7 @@ export const secretSchemas = {
       }),
   }),
   query: z.strictObject({ value: text }),
-  // The configuration wins over the vault, for a credential that only a route names.
+  // Fields of the configuration win over these. They are there for a credential that only a route names.
   oauth2_client_credentials: z
     .strictObject({
       client_secret: anyText.optional(),
@@ -106,8 +109,8 @@ export const secretSchemas = {
 } as const satisfies Record<SecretType, z.ZodType>;
 
 /**
- * Merges the sealed secret with the configuration; undefined for an unknown type, and where a field that is
- * no secret is in neither.
+ * Merges the sealed secret with the configuration. Returns undefined for an unknown type, and where a field
+ * that is no secret is in neither.
  */
 export function parseSecret(
   type: string,
@@ -157,7 +160,7 @@ const tokenTermsOf = (config: OfType<'oauth2_client_credentials'>) => ({
 
 type TokenFields = Stored<'oauth2_client_credentials'> & { token_url: string; client_id: string };
 
-/** Returns undefined where the secret is not of the kind that the client's way to prove itself needs. */
+/** Returns the secret of a client; undefined where it does not suit the way that the client proves itself. */
 function tokenSecret(fields: TokenFields): Secret | undefined {
   const proof = proofOf(fields);
   if (proof === undefined) return undefined;

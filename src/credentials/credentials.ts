@@ -30,29 +30,32 @@ interface CredentialsOptions {
   readonly routes: Pick<RouteBook, 'storedOf'>;
   readonly vault: Vault;
   readonly fetchToken: FetchToken;
-  /** Tokens fetched lately, also by the generation before. */
+  /** Tokens fetched lately, some of them by the generation before. */
   readonly issued: TokenBook;
-  /** Why a token could not be fetched, and whose. */
+  /** Reports why the token of a credential could not be fetched. */
   onFailure(where: { readonly tenantId: string; readonly credential: string }, error: GatewayError): void;
-  /** The agent of the calls that bring no key, where there may be such. */
+  /** The agent of calls that bring no key; undefined where every call needs one. */
   readonly keylessAgentId?: string | undefined;
-  /** The time for signatures. Default: the clock of the machine. */
+  /** Returns the time for signatures, in milliseconds; the clock of the machine by default. */
   readonly now?: () => number;
-  /** Milliseconds since anything, for tokens; never set back. */
+  /** Returns milliseconds since any moment, for tokens. It is never set back. */
   readonly elapsed?: () => number;
 }
 
 /**
- * The credentials that the gateway sends instead of the agent, in one generation of the configuration. An
- * answer is looked through for every one that its host may have got, whoever sent it. What one agent may
- * send, another one must not see.
+ * Holds the credentials that the gateway sends instead of the agent, in one generation of the configuration.
+ * An answer is looked through for every credential that its host may have got, whoever sent it. One agent
+ * must not see what another one may send.
  */
 export class Credentials {
   readonly #options: CredentialsOptions;
   readonly #now;
   readonly #elapsed;
   readonly #owned;
-  /** Opening and making the needles costs more than a small call: done once for each secret. */
+  /**
+   * Opened credentials. To open one and to prepare the search for it costs more than a small call, so it is
+   * done once for each secret.
+   */
   readonly #opened = new WeakMap<CredentialEntry, Opened>();
 
   constructor(config: Pick<Config, 'credentials' | 'inbound'>, options: CredentialsOptions) {
@@ -62,12 +65,15 @@ export class Credentials {
     this.#owned = createOwnedCredentials(config, options.routes);
   }
 
-  /** Names the credential of a proxied call, whether or not it can be sent; else undefined. Never throws. */
+  /**
+   * Returns the name of the credential of a proxied call, whether or not it can be sent; undefined where
+   * there is none. Never throws.
+   */
   nameFor(call: DecidedCall): string | undefined {
     const { identity, target, received } = call;
     const { wayCredential } = received;
     if (wayCredential !== undefined) return wayCredential ?? undefined;
-    // Those that only routes name go out by routes.
+    // Credentials that only routes name are sent by routes alone.
     const own = this.#owned.ofFile(identity.tenantId);
     if (!own) return undefined;
     const candidates = this.#candidatesFor(call, own.near(target.host), identity.ownAgent);
@@ -77,8 +83,8 @@ export class Credentials {
 
   /**
    * Returns the first credential in the file whose tenant, host, path and agent are the call's; the agent is
-   * the key's own. Undefined where none goes to that host. Fails with CREDENTIAL_UNAVAILABLE where one does
-   * that cannot be used.
+   * the key's own. Returns undefined where no credential goes to that host. Fails with CREDENTIAL_UNAVAILABLE
+   * where one does that cannot be used.
    */
   forCall(call: DecidedCall): MaybePromise<Injection | undefined> {
     const { identity, target } = call;
@@ -95,8 +101,8 @@ export class Credentials {
   }
 
   /**
-   * Returns the credential that the route names. Fails likewise, also where it is for other hosts, paths or
-   * agents. The agent is the route's, else the key's own.
+   * Returns the credential that the route names. The agent is the route's, else the key's own. Fails with
+   * CREDENTIAL_UNAVAILABLE where it cannot be used, or is for other hosts, paths or agents.
    */
   forRoute(
     { identity, target }: DecidedCall,
@@ -132,7 +138,7 @@ export class Credentials {
     const { name, config } = entry;
     const known = this.#opened.get(entry);
     if (record && known?.sealed === record.sealed) return known.held;
-    // With it goes its token: one that was taken out and put in again asks for another.
+    // The token goes with the secret: a secret that was taken out and put in again asks for another one.
     this.#opened.delete(entry);
     if (!record) return unavailable(`The credential ${name} is not in the vault, or was revoked.`);
     if (config && record.type !== config.type)
@@ -163,7 +169,10 @@ export class Credentials {
     );
   }
 
-  /** A caller without a key gets what names its agent, not what is for all agents: it may be a stranger. */
+  /**
+   * Tells whether an agent may use a credential. A caller without a key may be a stranger, so it needs a
+   * credential that names its agent.
+   */
   #mayUse(entry: CredentialEntry, agent: OwnAgent): boolean {
     return agent.agentId === this.#options.keylessAgentId ? entry.isOfNamed(agent) : entry.isOf(agent);
   }
@@ -180,7 +189,7 @@ export class Credentials {
       const others = found.filter(isThere);
       const ready = sent?.take();
       if (!(ready instanceof Promise)) return injectionOf(host, near, others, ready);
-      // While it was fetched, the credential may have been revoked, or replaced.
+      // While the token was fetched, the credential may have been revoked or replaced.
       return ready
         .then(() => this.#find(tenantId, chosen as CredentialEntry))
         .then((again) => {
@@ -192,13 +201,13 @@ export class Credentials {
     return all.every(isSettled) ? toInjection(all) : Promise.all(all).then(toInjection);
   }
 
-  /** Returns those of which the path chooses. */
+  /** Returns the credentials among which the path of the call chooses. */
   #candidatesFor({ target }: DecidedCall, { entries }: Near, agent: OwnAgent): readonly CredentialEntry[] {
     return entries.filter((it) => it.isFor(target.host) && this.#mayUse(it, agent));
   }
 }
 
-/** One of the vault with what it was sealed as. */
+/** An opened credential, with the sealed text that it was opened from; undefined for one of the file. */
 interface Opened {
   readonly sealed: string | undefined;
   readonly held: HeldCredential;
@@ -229,7 +238,10 @@ function injectionOf(
   };
 }
 
-/** Made anew when the vault has changed; undefined where there is nothing to look for. */
+/**
+ * Returns what looks for the secrets in answers; undefined where there is none to look for. It is made anew
+ * when the secrets have changed.
+ */
 function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefined {
   if (ready.length !== near.ready.length || ready.some((it, i) => it !== near.ready[i])) {
     near.ready = ready;
@@ -238,7 +250,10 @@ function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefin
   return ready.length === 0 ? undefined : near.scrub;
 }
 
-/** All readings of a path, and the paths that headers name beside it, must lead to the same credential. */
+/**
+ * Returns the credential of the path. Throws where readings of the path, or paths that headers name, lead to
+ * different credentials.
+ */
 function choose(candidates: readonly CredentialEntry[], call: DecidedCall): CredentialEntry | undefined {
   const [chosen, ...more] = chosenBy(candidates, call);
   if (more.length > 0)
@@ -246,7 +261,7 @@ function choose(candidates: readonly CredentialEntry[], call: DecidedCall): Cred
   return chosen;
 }
 
-/** Credentials that match by each reading of the path. */
+/** Returns the credentials that the readings of the path lead to, each once. */
 const chosenBy = (
   candidates: readonly CredentialEntry[],
   call: DecidedCall,
@@ -258,7 +273,7 @@ const chosenBy = (
 const isAlwaysAt = (entry: CredentialEntry, href: string): boolean =>
   pathsOf(href).every((path) => entry.isAt(path));
 
-/** Without the query, in all their readings. */
+/** Returns all readings of the path of a URL, without the query. */
 const pathsOf = (href: string): readonly string[] =>
   readingsOf(href).map((url) => {
     const start = url.indexOf('/', url.indexOf('://') + 3);
@@ -268,9 +283,9 @@ const pathsOf = (href: string): readonly string[] =>
 const unavailable = (detail: string): GatewayError => new GatewayError('CREDENTIAL_UNAVAILABLE', detail);
 
 /**
- * Returns the vault with the keys of the configuration; where it names none, with the one beside the state,
- * made on the first start. A file that is named must be there: a new key would open nothing that was sealed
- * before.
+ * Returns the vault with the keys of the configuration. If it names none, the vault has the key beside the
+ * state, which is made on the first start. A key file that is named must be there: a new key would open
+ * nothing that was sealed before.
  */
 export function openVault({ vault, state }: Pick<Config, 'vault' | 'state'>): Vault {
   if (vault.key !== null) {

@@ -2,10 +2,10 @@ import type { Finding, InspectedCall } from '../core/call.ts';
 import { counts } from '../inspect/parts/sanitize.ts';
 import { hasBasicKey, inBody, type PlacedCredential, placedCredentials } from './credential-places.ts';
 
-/** Credentials of one call that are looked up; findings behind them stay findings. */
+/** Bound on the credentials of one call that are looked up; findings in further ones stay findings. */
 const placesMax = 32;
 
-/** Kinds that any service may issue; all others have a vendor, or are no credential that a protocol sends. */
+/** Kinds that any service may issue. All others have a vendor, or are no credential that a protocol sends. */
 export const issuedByAnyone: ReadonlySet<string> = new Set([
   'json-web-token',
   'authorization-basic',
@@ -50,7 +50,10 @@ export const isOf = (finding: Finding, credential: PlacedCredential): boolean =>
   lies(finding, credential) &&
   (finding.kind !== webToken || credential.claims !== undefined);
 
-/** Returns the credentials in place with nothing but what any service may issue: nearly none. */
+/**
+ * Returns the credentials in place whose findings all are of what any service may issue. Nearly no call has
+ * any.
+ */
 export function credentialsOf(call: InspectedCall): readonly PlacedCredential[] {
   const secrets = call.findings.filter((it) => it.class === 'SECRETS' && counts(it));
   const mayAsk = call.method === 'POST' && call.body.length > 0;

@@ -6,9 +6,11 @@ import { createTokenSource, type TokenSource, type TokenSourceOptions } from './
 
 /** A credential that was opened. */
 export interface HeldCredential {
-  /** To be sent now. Fails with CREDENTIAL_UNAVAILABLE where it cannot be. */
+  /** Returns the credential to be sent now. Fails with CREDENTIAL_UNAVAILABLE where it cannot be sent. */
   take(): MaybePromise<ReadyCredential>;
-  /** Returns its secrets that an answer may show, whoever sent it: the same object until they change. */
+  /**
+   * Returns the secrets that an answer may show, whoever sent them. The object is the same until they change.
+   */
   known(): Pick<ReadyCredential, 'secrets'> & ReadyCredential;
 }
 
@@ -17,19 +19,19 @@ export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
   known: () => ready,
 });
 
-/** One of which tokens are sent. Its own secret goes to the token endpoint alone. */
+/** Holds a credential that is sent as tokens. Its own secret goes to the token endpoint alone. */
 export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
   const source = createTokenSource(options);
   const { clientId, proof } = client;
-  // A private key is sent to nobody.
+  // A private key is sent to nobody, so no answer can show it.
   const own =
     proof.method === 'private_key_jwt' ? [] : [proof.clientSecret, basicOf(clientId, proof.clientSecret)];
-  /** The token that this source sent last: the newest known one may have been fetched on other terms. */
+  /** The token that this source sent last. The newest known one may have been fetched on other terms. */
   let sent = '';
   let tokens: readonly string[] | undefined;
   let ready: ReadyCredential;
 
-  /** Made anew when there is another token, to be sent or to be known. */
+  /** Returns the credential with a token. It is made anew when the token or the known tokens have changed. */
   function readyWith(token: string): ReadyCredential {
     const { known } = source;
     if (token !== sent || known !== tokens) {

@@ -8,10 +8,10 @@ import { isObjectStore, scopeOfHost } from './aws/endpoint.ts';
 import { type AwsKeys, type AwsScope, signatureFields, signRequest } from './aws/sign.ts';
 import type { TokenClient } from './token-endpoint.ts';
 
-/** The secrets of a credential, by its type: what the configuration or the vault holds. */
+/** The secrets of a credential, by its type, as the configuration or the vault holds them. */
 export type Secret = SentSecret | TokenSecret;
 
-/** The secret that fetches tokens; a token is sent. */
+/** A secret that fetches tokens, which are sent in its place. */
 interface TokenSecret {
   readonly type: 'oauth2_client_credentials';
   readonly client: Omit<TokenClient, 'tenantId'>;
@@ -25,7 +25,7 @@ type SentSecret =
   | { readonly type: 'query'; readonly parameter: string; readonly value: string }
   | AwsSecret;
 
-/** An AWS key pair. The host tells what the scope leaves out. */
+/** An AWS key pair. The host tells what is undefined in the scope. */
 interface AwsSecret {
   readonly type: 'aws_sigv4';
   readonly keys: AwsKeys;
@@ -38,7 +38,7 @@ interface Injectable {
   readonly headers: readonly string[];
 }
 
-/** A change that a request goes out with, and what is to be looked for in the answer. */
+/** The change that a request goes out with, and what is looked for in the answer. */
 export interface Injection extends Pick<ReadyCredential, 'apply' | 'sign' | 'onStatus'> {
   readonly scrub: Scrub;
   readonly mayBeStored: boolean;
@@ -46,15 +46,16 @@ export interface Injection extends Pick<ReadyCredential, 'apply' | 'sign' | 'onS
 
 /** A credential that is ready to be sent. */
 export interface ReadyCredential {
-  /** Returns the request with the credential and without the agent's own. Its answer can be read. */
+  /** Returns the request with the credential and without the agent's own. The answer to it can be read. */
   apply(request: Injectable): Injectable;
   /** Signs the request as it is about to go out. Throws where it cannot be signed. */
   sign?(request: UpstreamRequest): UpstreamRequest;
-  /** Is told what the upstream answered. */
+  /** Takes note of the status that the upstream answered. */
   onStatus?(status: number): void;
   /**
-   * Answers from there may be parts, or compressed, as somebody has stored them: objects of S3, which shows
-   * the credential in its errors at most. Else they must be whole and readable.
+   * Tells whether answers of a host may be parts, or compressed, as somebody has stored them. That is so for
+   * objects of S3, which shows the credential in its errors at most. Other answers must be whole and
+   * readable.
    */
   mayBeStored?(host: string): boolean;
   /** Texts that no answer may show. */
@@ -62,9 +63,8 @@ export interface ReadyCredential {
 }
 
 /**
- * Fields that are not sent on, so that the answer can be read. The answer must come without a coding that
- * would have to be undone. It must also come whole, since pieces of the agent's choice could carry the secret
- * in pieces.
+ * Fields that are not sent on, so that the answer can be read. It must come without a coding that would have
+ * to be undone. It must also come whole, since the agent could choose parts that carry the secret in pieces.
  */
 const ofReading = [
   ...['accept-encoding', 'grpc-accept-encoding', 'connect-accept-encoding'],
@@ -87,13 +87,13 @@ export function toReadyCredential(secret: SentSecret, now: () => number = Date.n
 
 const notReadable: ReadonlySet<string> = new Set(ofReading);
 
-/** Returns the request as it is, but for an answer that can be read. */
+/** Returns the request with one change: its answer can be read. */
 export const askReadable = ({ target, headers }: Injectable): Injectable => ({
   target,
   headers: [...withoutFields(headers, isOneOf(notReadable)), 'Accept-Encoding', 'identity'],
 });
 
-/** There are servers to which `X_Api_Key` is `X-Api-Key` (RFC 3875, 4.1.18). */
+/** Returns a name for comparison: for some servers `X_Api_Key` is `X-Api-Key` (RFC 3875, 4.1.18). */
 const toFieldName = (name: string): string => name.toLowerCase().replaceAll('_', '-');
 
 const isOneOf =
@@ -116,7 +116,7 @@ function headersOf(secret: PlainSecret): ReadonlyMap<string, string> {
   }
 }
 
-/** RFC 7617, 2. */
+/** Returns the credentials of the scheme Basic (RFC 7617, 2). */
 const basicToken = (username: string, password: string): string =>
   Buffer.from(`${username}:${password}`, 'latin1').toString('base64');
 
@@ -127,10 +127,10 @@ function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): s
   return secret.type === 'basic' ? [...sent, secret.password] : sent;
 }
 
-/** These headers of a credential are not secret: `2022-11-28` stands in every other answer. */
+/** Matches names of a credential's headers that are not secret: `2022-11-28` stands in every other answer. */
 const isPlain = /^(?:accept(?:-.*)?|content-type|user-agent|.*-version)$/i;
 
-/** The minimum of a part that is searched for alone. */
+/** Characters of a part that is searched for alone, at least. */
 const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
@@ -150,7 +150,7 @@ function secretsIn(value: string): string[] {
   return [value, behindScheme, ...parts.filter((it) => it.length >= partLengthMin), ...inBasic(value)];
 }
 
-/** Returns the value of an Authorization of the scheme Basic (RFC 7617, 2), and the password in it. */
+/** Returns the pair in an Authorization of the scheme Basic (RFC 7617, 2), and the password in it. */
 function inBasic(value: string): string[] {
   const [, token] = /^Basic +([^ ]+)$/i.exec(value) ?? [];
   if (token === undefined) return [];
@@ -158,7 +158,7 @@ function inBasic(value: string): string[] {
   return [pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
-/** Read by the signature, which makes it anew. */
+/** A field that the signature reads before it makes it anew. */
 const contentHash = 'x-amz-content-sha256';
 const notOfAgent: ReadonlySet<string> = new Set([
   'accept-encoding',
@@ -234,7 +234,7 @@ function withParameter(target: Target, name: string, value: string): Target {
   return targetWithin(scheme as 'http' | 'https', host, port, whole);
 }
 
-/** Also as servers read it that take `;` for `&`, or `name[]` for a list of that name. */
+/** Tells whether a pair has the name. Some servers take `;` for `&`, or `name[]` for a list of that name. */
 const names = (pair: string, name: string): boolean =>
   pair.split(';').some((it) => {
     const written = decode(it.split('=', 1)[0] ?? '');

@@ -1,6 +1,6 @@
 /*
- * The access tokens of one credential that an upstream may still take, and so may show. They outlive whoever
- * has fetched them: neither a reload nor another secret in the vault ends them.
+ * The access tokens of one credential that an upstream may still take, and so may show. They outlive the
+ * source that has fetched them: neither a reload nor another secret in the vault ends them.
  */
 
 import { type Cache, createCache } from '../state/cache.ts';
@@ -10,9 +10,9 @@ interface Issued {
   readonly endsAtMs: number;
 }
 
-/** Each makes the search through answers longer. */
+/** Bound on the tokens of a credential: each makes the search through answers longer. */
 const issuedMax = 16;
-/** The clock of an upstream may be late. */
+/** Milliseconds for which a token counts as valid behind its end: the clock of an upstream may be late. */
 const graceMs = 60_000;
 const credentialsMax = 8192;
 
@@ -20,7 +20,7 @@ export class IssuedTokens {
   #issued: readonly Issued[] = [];
   #texts: readonly string[] = [];
 
-  /** `validMs`: as the token endpoint has said, from `askedAtMs`. */
+  /** Adds a token that is valid for `validMs` from `askedAtMs`, as the token endpoint has said. */
   add({ text, validMs }: { readonly text: string; readonly validMs: number }, askedAtMs: number): void {
     this.#dropEnded(askedAtMs);
     const others = this.#issued.filter((it) => it.text !== text);
@@ -29,7 +29,7 @@ export class IssuedTokens {
     this.#set([{ text, endsAtMs: askedAtMs + validMs }, ...others.filter((it) => longest.includes(it))]);
   }
 
-  /** Returns the tokens that are valid, newest first. The list is the same until they change. */
+  /** Returns the tokens that may be valid, the newest first. The list is the same until they change. */
   at(nowMs: number): readonly string[] {
     this.#dropEnded(nowMs);
     return this.#texts;
@@ -52,7 +52,7 @@ export class IssuedTokens {
   }
 }
 
-/** Tokens by tenant and credential, for the credentials that were asked for last. */
+/** Keeps tokens by tenant and credential, for the credentials that were asked for last. */
 export class TokenBook {
   readonly #known: Cache<IssuedTokens> = createCache(credentialsMax);
 

@@ -2,26 +2,28 @@ import { parseTarget } from '../core/target.ts';
 
 /** The home and the lifetime that a JWT claims. */
 export interface Claims {
-  /** Hosts of its audience that can be reached from outside; it belongs nowhere else where there are any. */
+  /** Hosts of its audience that can be reached from outside. Where there are any, it belongs nowhere else. */
   readonly audience: readonly string[];
-  /** The host of its issuer. */
+  /** The host of its issuer; undefined where the claim names none that can be reached from outside. */
   readonly issuer: string | undefined;
   readonly endsAtMs: number | undefined;
 }
 
 const tokenShape = /^[\w-]{2,4096}\.([\w-]{2,16384})\.[\w-]{0,4096}$/;
 const audiencesMax = 16;
-/** Names inside of a network: they say what a service is called there, and not where it is reached. */
+/**
+ * Matches names inside of a network: they say what a service is called there, and not where it is reached.
+ */
 const insideName = /(?:^[^.]*|\.(?:svc|local|internal|localhost|lan))$/;
 
-/** Returns undefined unless the text is a whole JWT (RFC 7519). The server verifies it. */
+/** Returns the claims of a text that is a whole JWT (RFC 7519), else undefined. The server verifies it. */
 export function claimsOf(text: string): Claims | undefined {
   const [, payload] = tokenShape.exec(text) ?? [];
   if (payload === undefined) return undefined;
   const claims = parseObject(Buffer.from(payload, 'base64url').toString('utf8'));
   if (!claims) return undefined;
   const { aud, htu, iss, exp } = claims;
-  // `htu` is where a proof of possession goes (RFC 9449, 4.2).
+  // `htu` names where a proof of possession goes (RFC 9449, 4.2).
   const named = [...(Array.isArray(aud) ? aud.slice(0, audiencesMax) : [aud]), htu];
   return {
     audience: named.flatMap((it) => hostNamedBy(it) ?? []),

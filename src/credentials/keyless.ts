@@ -4,18 +4,18 @@ import type { PresentedKey } from '../core/call.ts';
 import { derivedId } from '../core/ids.ts';
 import type { AgentRecord } from '../state/store.ts';
 
-/** Whose the calls of the forward proxy are that bring no key, with `proxy.require_auth: false`. */
+/** The agent of calls of the forward proxy that bring no key, with `proxy.require_auth: false`. */
 export type KeylessAgent = Pick<AgentRecord, 'tenantId' | 'agentId' | 'envName' | 'name'>;
 
-/** The prefix of the key that stands for them. No text of a key begins like this. */
+/** The prefix of the key that stands for calls without one. No text of a key begins like this. */
 export const keylessKeyPrefix = 'no key';
 
 const keylessName = 'unauthenticated';
 
 /**
- * Returns the agent of that name which the configuration has, else one of its own in the first environment.
- * It is undefined where every call needs a key. There is one tenant then: the configuration was refused
- * otherwise.
+ * Returns the agent of calls without a key: the configured one of that name, else one of its own in the first
+ * environment. Returns undefined where every call needs a key. There is one tenant then, since the
+ * configuration was refused otherwise.
  */
 export function keylessAgentOf({
   proxy,

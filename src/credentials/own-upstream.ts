@@ -5,9 +5,9 @@ import { isWithin } from '../util/ranges.ts';
 import { toHostMatcher } from '../wire/client/reach/host-glob.ts';
 
 /**
- * Tells whether the operator runs the server behind a host, before a name is resolved. It is so where
- * `upstream.resolve` leads to it or `upstream.allow_private` has its address. It is also so where the host is
- * in the tenant's `org_domains` or `internal.hosts`.
+ * Tells whether the operator runs the server behind a host, before a name is resolved. That is so where
+ * `upstream.resolve` has the host or `upstream.allow_private` has its address. It is also so where the host
+ * is in the tenant's `org_domains` or `internal.hosts`.
  */
 export type IsOwnUpstream = (tenantId: string, host: string) => boolean;
 

@@ -10,7 +10,7 @@ import type { RouteBook, RouteReach } from './route-book.ts';
 /** The credentials that a host may have got. */
 export interface Near {
   readonly entries: readonly CredentialEntry[];
-  /** Those of them that could be sent when a call was there last, and what looks for them. */
+  /** The entries that could be sent when the last call went there, and what looks for their secrets. */
   ready: readonly ReadyCredential[];
   scrub: Scrub | undefined;
 }
@@ -21,13 +21,18 @@ export interface Owned {
   near(host: string): Near;
 }
 
-/** Bounds a tenant's hosts for which it is kept what may come back from them. Equal entries are shared. */
+/**
+ * Bound on the hosts of a tenant whose credentials are kept. Hosts with the same credentials share an entry.
+ */
 const hostsMax = 4096;
 const nearMax = 256;
 const tenantsMax = 4096;
 const none: readonly RouteReach[] = [];
 
-/** Says where a tenant's credentials are known: also at the hosts of its routes, of file and API. */
+/**
+ * Finds the credentials of a tenant that its hosts may have got. Routes of the file and of the API count,
+ * too.
+ */
 export function createOwnedCredentials(
   { credentials, inbound }: Pick<Config, 'credentials' | 'inbound'>,
   routes: Pick<RouteBook, 'storedOf'>,
@@ -51,7 +56,7 @@ export function createOwnedCredentials(
     const names = new Set(own.map((it) => it.name));
     const others = [...reached.keys()].filter((name) => !names.has(name));
     if (own.length + others.length === 0) return undefined;
-    // The same entry, for what was fetched with it stays with it.
+    // The entry stays the same, because what was fetched with it is kept with it.
     const again = (name: string): CredentialEntry | undefined =>
       before?.entries.find((it) => it.name === name);
     const all = [...own, ...others.map((name) => again(name) ?? ofVaultAlone(name))];
@@ -59,9 +64,12 @@ export function createOwnedCredentials(
   }
 
   return {
-    /** The same without those that only routes of the API name. */
+    /**
+     * Returns the credentials that the file or its routes name, without those that only routes of the API
+     * name.
+     */
     ofFile: (tenantId: string) => ofFile.get(tenantId),
-    /** Returns undefined where it has none. */
+    /** Returns the credentials of a tenant; undefined where it has none. */
     of(tenantId: string) {
       const ownedWith = (list: readonly RouteReach[]): Owned | undefined => {
         if (list.length === 0) return ofFile.get(tenantId);

@@ -10,7 +10,7 @@ import { packagedLines } from '../util/packaged-lines.ts';
 export const registrableDomain = (host: string): string =>
   sharedOwner(host) ?? getDomain(host, { allowPrivateDomains: true }) ?? host;
 
-/** How many labels below each suffix make an owner. */
+/** The number of labels below each suffix that make an owner; all of them for `*`. */
 const sharedSuffixes = lazily(
   () =>
     new Map(
@@ -21,7 +21,10 @@ const sharedSuffixes = lazily(
     ),
 );
 
-/** Returns the part of a host that is one owner's, by our list; undefined if it is below none of it. */
+/**
+ * Returns the part of a host that belongs to one owner by our list; undefined if it is below no suffix of the
+ * list.
+ */
 function sharedOwner(host: string): string | undefined {
   const labels = host.split('.');
   for (let at = 0; at < labels.length; at += 1) {

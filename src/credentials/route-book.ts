@@ -8,14 +8,14 @@ import { kept } from '../util/kept.ts';
 import { after, orElse } from '../util/maybe-promise.ts';
 import type { Vault } from './vault.ts';
 
-/** A route without what its callers show. */
+/** A route without the token that its callers show. */
 export type ReadRoute = Omit<InboundRoute, 'auth'> & { readonly auth: Shown<InboundRoute['auth']> };
 type Shown<Auth> = Auth extends { readonly value: unknown } ? Omit<Auth, 'value'> : Auth;
 
 /** The upstream and the credential of a route. */
 export type RouteReach = Pick<InboundRoute, 'tenantId' | 'credential' | 'upstream'>;
 
-/** Under which the vault seals what the callers of a route show. */
+/** Returns the place under which the vault seals the token that the callers of a route show. */
 export const tokenPlace = ({ tenantId, prefix }: Pick<StoredRoute, 'tenantId' | 'prefix'>) => ({
   tenantId,
   name: prefix,
@@ -29,7 +29,7 @@ export class RouteBook {
   readonly #inbound;
   readonly #store: Pick<Store, 'routeOwner' | 'routesOf'>;
   readonly #vault: Vault;
-  /** Holds the tenants of prefixes that were asked for lately, for when the state is away. */
+  /** Tenants of prefixes that were asked for lately. They are used while the state is away. */
   readonly #owners = createCache<string>(ownersMax);
   readonly #opened = new WeakMap<StoredRoute, InboundRoute>();
   readonly #lists = new WeakMap<ReadonlyMap<string, StoredRoute>, readonly RouteReach[]>();
@@ -56,7 +56,10 @@ export class RouteBook {
     return stored.sealedToken === null || this.#opened.has(stored) || this.#unsealed(stored) !== undefined;
   }
 
-  /** Finds a route, or while the state is away the last known one, which `admit` may let in. */
+  /**
+   * Returns the route of a prefix; undefined where there is none. While the state is away it is the last
+   * known one, which `admit` may let in.
+   */
   find(prefix: string): MaybePromise<InboundRoute | undefined> {
     const written = this.#inbound.get(prefix);
     if (written) return written;
@@ -68,7 +71,7 @@ export class RouteBook {
   /** Tells whether the route is unchanged, as far as the last `admit` of its tenant knows. */
   stands(route: InboundRoute): MaybePromise<boolean> {
     if (this.#inbound.get(route.prefix) === route) return true;
-    // One whose token was sealed anew says the same.
+    // A route whose token was sealed anew counts as unchanged.
     return after(
       this.#amongStored(route.tenantId, route.prefix),
       (it) => it === route || isDeepStrictEqual(it, route),
@@ -126,7 +129,7 @@ function reachOf(stored: StoredRoute): RouteReach {
 
 /** Returns the content of a stored route without its token, which is not opened for this. */
 export function readRoute(stored: StoredRoute): ReadRoute {
-  // Something must stand there for the schema; it does not leave this function.
+  // The schema requires some token; this one does not leave the function.
   const { auth, ...route } = toRoute(stored, stored.sealedToken === null ? undefined : 'unread');
   if (auth.type !== 'token') return { ...route, auth };
   const { value: _, ...shown } = auth;

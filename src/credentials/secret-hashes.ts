@@ -2,15 +2,20 @@ import { createHmac } from 'node:crypto';
 import type { Finding, InspectedCall } from '../core/call.ts';
 import { counts } from '../inspect/parts/sanitize.ts';
 
-/** Returns hashes of the credentials that are out of place. Without the key nobody can guess them. */
+/**
+ * Returns hashes of the credentials that are out of place. Nobody can guess the credentials without the key.
+ */
 export type HashSecrets = (call: InspectedCall) => readonly string[];
 
-/** That one call can have, of so many findings: there may be many copies of one. */
+/**
+ * Bounds on the hashes of one call, and on the findings that are hashed for them: many findings may be copies
+ * of one credential.
+ */
 export const hashesMax = 64;
 export const hashedMax = 1_024;
 const none: readonly never[] = Object.freeze([]);
 
-/** `keyOf` is a secret of the tenant. */
+/** Makes the function that hashes. `keyOf` returns a secret of the tenant. */
 export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSecrets {
   return function hashSecrets(call) {
     const { findings, identity } = call;
@@ -22,7 +27,9 @@ export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSec
   };
 }
 
-/** 72 bits: two of the few that one agent has in ten minutes are never the same by chance. */
+/**
+ * Returns a hash of 72 bits. Two of the few that one agent has in ten minutes are never the same by chance.
+ */
 export const hashOf = (key: Buffer, text: Uint8Array): string =>
   createHmac('sha256', key).update(text).digest('base64url').slice(0, 12);
 

@@ -3,7 +3,7 @@ import { createShingler } from '../inspect/fingerprint/shingles.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 
-/** Holds keys of tenants, derived from the pepper: what one recognises says nothing in another tenant. */
+/** Keys of tenants, derived from the pepper. What one key recognises says nothing in another tenant. */
 export type TenantSecrets = ReturnType<typeof createTenantSecrets>;
 
 const tenantsMax = 1_024;
@@ -13,9 +13,9 @@ export function createTenantSecrets(pepper: Buffer) {
     keptFor((tenantId) => createHmac('sha256', pepper).update(`${purpose} ${tenantId}`).digest());
   const shingleKey = derive('shingles');
   return {
-    /** For fingerprints of contents. */
+    /** Returns the key for fingerprints of contents. */
     contentKey: derive('content'),
-    /** For hashes of credentials. */
+    /** Returns the key for hashes of credentials. */
     credentialKey: derive('credentials'),
     shingler: keptFor((tenantId) => createShingler(shingleKey(tenantId))),
   };

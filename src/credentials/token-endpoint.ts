@@ -13,12 +13,12 @@ import { timedOut } from '../wire/client/failures.ts';
 import { type HttpClient, readAnswerBody } from '../wire/client/http-client.ts';
 
 /*
- * Fetches access tokens with client credentials (RFC 6749, 4.4). oauth4webapi puts the request together. The
- * answer is that of a stranger, so it is read here, where it is bounded. No part of it stands in a message
- * but the status and the codes of the RFC.
+ * Fetches access tokens with client credentials (RFC 6749, 4.4). The library oauth4webapi puts the request
+ * together. The answer comes from a stranger, so it is read here, where it is bounded. Messages quote nothing
+ * of it but the status and the codes of the RFC.
  */
 
-/** How a client proves who it is (RFC 6749, 2.3; RFC 7523, 2.2), with what it needs for that. */
+/** The way in which a client proves who it is (RFC 6749, 2.3; RFC 7523, 2.2), with what it needs for that. */
 export type ClientProof =
   | { readonly method: 'client_secret_basic' | 'client_secret_post'; readonly clientSecret: string }
   | {
@@ -29,7 +29,7 @@ export type ClientProof =
 
 export interface TokenClient {
   readonly tenantId: string;
-  /** `https`, or `http` where the administrator has written it. */
+  /** The URL of the endpoint: `https`, or `http` where the administrator has written it. */
   readonly tokenUrl: string;
   readonly clientId: string;
   readonly proof: ClientProof;
@@ -39,13 +39,15 @@ export interface TokenClient {
 
 export interface AccessToken {
   readonly text: string;
-  /** How long it is used, from when it was asked for. */
+  /** Milliseconds for which it is used, from when it was asked for. */
   readonly validMs: number;
-  /** How long the endpoint says that it is valid: it may be shown for longer than it is used. */
+  /**
+   * Milliseconds for which the endpoint says that it is valid. It may be shown for longer than it is used.
+   */
   readonly toldMs: number;
 }
 
-/** Rejects with CREDENTIAL_UNAVAILABLE and why. */
+/** Fetches a token. Rejects with CREDENTIAL_UNAVAILABLE, which says why. */
 export type FetchToken = (client: TokenClient) => Promise<AccessToken>;
 
 const answerBytesMax = 65_536;
@@ -58,7 +60,8 @@ export const createTokenFetcher =
     let answer: Response;
     try {
       answer = await clientCredentialsGrantRequest(
-        // The issuer is the audience of an assertion: servers take their token endpoint for it (RFC 7523, 3).
+        // The issuer is the audience of an assertion. Servers expect their token endpoint there (RFC 7523,
+        // 3).
         { issuer: client.tokenUrl, token_endpoint: client.tokenUrl },
         { client_id: client.clientId },
         authenticationOf(client),
@@ -117,8 +120,8 @@ function authenticationOf({ clientId, proof }: TokenClient): ClientAuth {
   if (proof.method === 'private_key_jwt') return signedBy(proof.signing, proof.keyId);
   if (proof.method === 'client_secret_post') return ClientSecretPost(proof.clientSecret);
   const basic = basicOf(clientId, proof.clientSecret);
-  // Not `ClientSecretBasic`, which encodes "-", "_" and "." too: servers that decode nothing would refuse
-  // most secrets.
+  // This is not `ClientSecretBasic`, which encodes "-", "_" and "." too: servers that decode nothing would
+  // refuse most secrets.
   return (_server, _client, _body, headers) => headers.set('authorization', `Basic ${basic}`);
 }
 
@@ -137,7 +140,7 @@ export const basicOf = (clientId: string, clientSecret: string): string =>
 
 const formText = (text: string): string => new URLSearchParams([['', text]]).toString().slice(1);
 
-/** RFC 6749, 5.2. */
+/** Codes of errors that an endpoint answers (RFC 6749, 5.2). */
 const errorCodes: ReadonlySet<unknown> = new Set([
   'invalid_request',
   'invalid_client',
@@ -147,12 +150,14 @@ const errorCodes: ReadonlySet<unknown> = new Set([
   'invalid_scope',
 ]);
 
-/** Matches what may stand behind the scheme: RFC 6750, 2.1, and what else servers send in practice. */
+/** Matches what may stand behind the scheme (RFC 6750, 2.1), and what else servers send in practice. */
 const tokenText = /^[\x21-\x7e]{1,16384}$/;
-/** Is the lifetime if the answer names none (RFC 6749, 5.1). It is short, as only a 401 ends a token. */
+/**
+ * The lifetime if the answer names none (RFC 6749, 5.1). It is short, since only a 401 ends a token early.
+ */
 const validSecondsDefault = 300;
 const validSecondsMax = 86_400;
-/** The time for which such a token counts as known, longer than it is used. */
+/** The time for which a token of unknown lifetime counts as known, longer than it is used. */
 const toldSecondsDefault = 3_600;
 
 export function parseToken(status: number, body: Buffer): AccessToken {
@@ -175,7 +180,10 @@ export function parseToken(status: number, body: Buffer): AccessToken {
   };
 }
 
-/** Some servers write the number as a text. */
+/**
+ * Returns the number of seconds, which some servers write as a text; undefined where there is none. Throws
+ * CREDENTIAL_UNAVAILABLE for anything else.
+ */
 function toSeconds(written: unknown): number | undefined {
   if (written === undefined || written === null) return undefined;
   const seconds = typeof written === 'string' && /^\d{1,12}$/.test(written) ? Number(written) : written;
@@ -191,7 +199,7 @@ function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefine
       ? (value as Record<string, unknown>)
       : undefined;
   } catch {
-    // The parser's own message quotes the text.
+    // The error is dropped, because the parser's message quotes the text.
     return undefined;
   }
 }

@@ -3,8 +3,8 @@ import type { IssuedTokens } from './issued-tokens.ts';
 import type { AccessToken } from './token-endpoint.ts';
 
 /*
- * The access token of one credential. However many calls want it, it is asked for once at a time. After a
- * failure the next attempt waits for its time. A valid token stays in use, whatever happens at the token
+ * Keeps the access token of one credential. However many calls want it, it is asked for once at a time. After
+ * a failure the next attempt waits for its time. A valid token stays in use, whatever happens at the token
  * endpoint. Nothing runs by itself: without calls no token is fetched.
  */
 
@@ -12,24 +12,26 @@ export type TokenSource = ReturnType<typeof createTokenSource>;
 
 export interface TokenSourceOptions {
   fetch(): Promise<AccessToken>;
-  /** Tokens of the credential, whoever has fetched them. */
+  /** Tokens of the credential, whichever source has fetched them. */
   readonly issued: IssuedTokens;
-  /** Milliseconds since anything, never set back. */
+  /** Returns milliseconds since any moment. It is never set back. */
   now(): number;
-  /** Told of every failure, of which there is a bounded number a minute. */
+  /** Reports a failure. There is a bounded number of them a minute. */
   onFailure(error: GatewayError): void;
 }
 
 /**
- * The time before its end, or the share of its lifetime, at which a new token is fetched while the old one is
- * used.
+ * The time before a token's end, or the share of its lifetime, at which a new one is fetched while it is
+ * still used.
  */
 const refreshMsMax = 60_000;
 const refreshShare = 0.2;
-/** Not used so shortly before its end: it would end on the way. */
+/** The time before a token's end at which it is no longer used: it would end on the way. */
 const marginMsMax = 5_000;
 const marginShare = 0.05;
-/** A younger token is not thrown away: agents can make an upstream answer 401. */
+/**
+ * The age that a token must have to be given up after a 401, since agents can make an upstream answer 401.
+ */
 const ageMsMin = 30_000;
 const backoffMsMin = 1_000;
 const backoffMsMax = 60_000;
@@ -66,16 +68,16 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
   }
 
   return {
-    /** Those that an upstream may know and show. Another list when they change. */
+    /** Returns the tokens that an upstream may know and show. The list is another one when they change. */
     get known() {
       return issued.at(now());
     },
-    /** Returns the token of now; near its end a new one is fetched. Fails with CREDENTIAL_UNAVAILABLE. */
+    /** Returns the present token; near its end a new one is fetched. Fails with CREDENTIAL_UNAVAILABLE. */
     take() {
       const nowMs = now();
       const mayAsk = failures === 0 || nowMs >= retryAtMs;
       if (held && nowMs < held.endsAtMs) {
-        // A failure was told to the log, and is no concern of a call that has its token.
+        // The failure was reported, and is no concern of a call that has its token.
         if (nowMs >= held.refreshAtMs && mayAsk) fetchOnce().catch(() => undefined);
         return held.text;
       }
@@ -89,8 +91,8 @@ export function createTokenSource({ fetch, issued, now, onFailure }: TokenSource
       );
     },
     /**
-     * The upstream refused the token, so the next call gets a new one. The token stays if it is new, or too
-     * many others are still valid.
+     * Gives up a token that the upstream refused, so the next call gets a new one. The token stays if it is
+     * new, or too many others are still valid.
      */
     refuse(token: string) {
       const nowMs = now();

@@ -2,11 +2,11 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 
 /*
  * Stored credentials are sealed with AES-256-GCM before the state sees them. Whoever reads the state or its
- * backups gets nothing without the key of the vault, which is not kept there. Tenant, name and type are bound
- * in as additional data, so that a sealed credential that was moved to another place does not open.
+ * backups gets nothing without the key of the vault, which is not kept there. Tenant, name and type are
+ * sealed in as additional data: a sealed credential that was moved to another place does not open.
  */
 
-/** Whose credential it is, and which. */
+/** The tenant, the name and the type of a sealed credential. */
 export interface SealedPlace {
   readonly tenantId: string;
   readonly name: string;
@@ -19,21 +19,27 @@ export const vaultKeyBytes = 32;
 
 const version = 'v1.';
 const cipher = 'aes-256-gcm';
-/** Random ones of 96 bits are safe for four billion seals under one key (NIST SP 800-38D, 8.3). */
+/**
+ * Bytes of a nonce. Random ones of 96 bits are safe for four billion seals under one key (NIST SP 800-38D,
+ * 8.3).
+ */
 const nonceBytes = 12;
 const tagBytes = 16;
 
-/** Keys that may open while one follows another. */
+/** Bound on the keys that may open while one follows another. */
 const keysMax = 4;
 
-/** Each of `keys` has 32 bytes. The first one seals; all of them open. */
+/** Creates a vault from keys of 32 bytes. The first one seals; all of them open. */
 export function createVault(...keys: readonly Buffer[]) {
   const [today] = keys;
   if (!today || keys.length > keysMax) throw new Error(`A vault has 1 to ${keysMax} keys.`);
   if (keys.some((it) => it.length !== vaultKeyBytes))
     throw new Error(`The key of the vault must have ${vaultKeyBytes} bytes.`);
   return {
-    /** `v1.` and base64url. Sealing the same twice gives two texts. */
+    /**
+     * Seals a secret for its place. The result is `v1.` and base64url; sealing the same twice gives two
+     * texts.
+     */
     seal(place: SealedPlace, secret: string) {
       const nonce = randomBytes(nonceBytes);
       const sealing = createCipheriv(cipher, today, nonce, { authTagLength: tagBytes });
@@ -41,7 +47,10 @@ export function createVault(...keys: readonly Buffer[]) {
       const sealed = [nonce, sealing.update(secret, 'utf8'), sealing.final(), sealing.getAuthTag()];
       return version + Buffer.concat(sealed).toString('base64url');
     },
-    /** Returns undefined where the text was altered, is of another place, or was sealed with another key. */
+    /**
+     * Opens a sealed text. Returns undefined where it was altered, is of another place, or was sealed with
+     * another key.
+     */
     open(place: SealedPlace, sealed: string) {
       for (const key of keys) {
         const text = openWith(key, place, sealed);
@@ -49,7 +58,7 @@ export function createVault(...keys: readonly Buffer[]) {
       }
       return undefined;
     },
-    /** Tells whether it was sealed with the present key. */
+    /** Tells whether a text was sealed with the present key. */
     isOfToday: (place: SealedPlace, sealed: string) => openWith(today, place, sealed) !== undefined,
   };
 }
@@ -64,12 +73,15 @@ function openWith(key: Buffer, place: SealedPlace, sealed: string): string | und
   try {
     return Buffer.concat([opened, opening.final()]).toString('utf8');
   } catch {
-    // The tag does not fit: that is all there is to know, and what was deciphered must not be looked at.
+    // The tag does not fit. That is all there is to know, and what was deciphered must not be looked at.
     return undefined;
   }
 }
 
-/** Parses `vault.key_env`, with white space between keys; undefined where one is bad, or none is there. */
+/**
+ * Parses `vault.key_env`, which has white space between keys. Returns undefined where one is bad, there is
+ * none, or there are over 4.
+ */
 export function parseVaultKeys(text: string): readonly Buffer[] | undefined {
   const keys = text
     .trim()

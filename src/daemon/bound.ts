@@ -1,4 +1,4 @@
-/** Addresses as URLs have them, in the order of the configuration. */
+/** The addresses that the listeners have, as URLs write them, in the order of the configuration. */
 export interface Bound {
   readonly proxy: readonly string[];
   readonly control: readonly string[];

@@ -8,12 +8,13 @@ import { loadRoots } from '../wire/client/reach/roots.ts';
 import { readerOfRoots } from './reload/named-files.ts';
 import { toParent, toResolveEntry } from './reload/ways-out.ts';
 
-/** Without a byte for so long the server is taken for gone. */
+/** Milliseconds without a byte after which a server is taken for gone. */
 const idleTimeoutMs = 30_000;
 
 /**
- * How threat feeds are reached: the way of all calls, save that administrators may fetch them from wherever
- * they have chosen. Where a server leads to another one is its own choice.
+ * The connections to threat feeds. They go the way of all calls, but administrators may fetch feeds from
+ * wherever they have chosen. A server that redirects to another one makes a choice of its own, which gets no
+ * such freedom.
  */
 export type FeedConnections = ReturnType<typeof openFeedConnections>;
 
@@ -26,7 +27,7 @@ export function openFeedConnections(
   return {
     download: (request: HttpRequest, isChosen: boolean) =>
       (isChosen ? clients.chosen : clients.found)(request),
-    /** Prepares a configuration and answers what puts it in force. Throws if authorities are unreadable. */
+    /** Prepares a configuration and returns what puts it in force. Throws if authorities are unreadable. */
     prepare(next: Config, itsFiles: Files) {
       const nextClients = clientsOf(next, itsFiles, ownListeners);
       return () => {
@@ -36,7 +37,9 @@ export function openFeedConnections(
   };
 }
 
-/** For servers that an administrator has chosen, and for those that others lead to. */
+/**
+ * Makes the clients for servers that an administrator has chosen, and for those that other servers lead to.
+ */
 function clientsOf(config: Config, files: Files, ownListeners: AddressGuardOptions['ownListeners']) {
   const { allowPrivate, deny, allowedPorts } = config.upstream;
   const guard = createGuard({ allowPrivate, deny, allowedPorts, ownListeners });

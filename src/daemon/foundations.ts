@@ -33,7 +33,7 @@ export interface PackagedData {
   readonly toolTables: ToolTables;
 }
 
-/** Services that people and calls wait at. */
+/** Services that people and calls wait for. */
 export interface Desks {
   readonly approvals: ApprovalDesk;
   readonly traceFeed: TraceFeed;

@@ -2,7 +2,10 @@ import { timeOfTraceId } from '../core/ids.ts';
 import type { Journal } from '../state/journal.ts';
 import type { Store } from '../state/store.ts';
 
-/** Lines are shipped within a quarter of a second, unless the state is away. */
+/**
+ * Milliseconds after a call in which its line may not be in the state. Lines are shipped within a quarter of
+ * a second, unless the state is away.
+ */
 const freshMs = 5000;
 
 /**
@@ -19,7 +22,10 @@ export function withFreshTraces(store: Store, journal: Pick<Journal, 'flush'>): 
       await shipped(traceId);
       return store.traceById(tenantId, traceId);
     },
-    /** Nothing that was held against the agent before comes after it. */
+    /**
+     * Resets the trust of an agent. The journal is shipped first, so that nothing older counts against the
+     * agent afterwards.
+     */
     async resetTrust(tenantId, agentId, audit) {
       await journal.flush();
       return store.resetTrust(tenantId, agentId, audit);

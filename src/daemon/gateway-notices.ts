@@ -11,7 +11,9 @@ import { RecentMap } from '../util/recent-map.ts';
 /* Notices of the daemon itself, which stand in no tenant's log. */
 
 const minuteMs = 60_000;
-/** Messages of errors that are remembered: they are sentences of the code, so there are not many. */
+/**
+ * Bound on the messages of errors that are remembered. They are sentences of the code, so there are not many.
+ */
 const sentencesMax = 200;
 
 interface Told {
@@ -19,7 +21,7 @@ interface Told {
   readonly severity: Band;
   readonly summary: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** The id that makes it the same on every node, together with the minute. */
+  /** The text that, with the minute, gives the notice the same id on every node. */
   readonly id: string;
 }
 
@@ -49,7 +51,7 @@ export const feedFailed = (feed: string, status: string, atMs: number): Notice =
     atMs,
   );
 
-/** Once for all workers of a daemon. */
+/** Returns the notice of a reload, which has the same id in all workers of a daemon. */
 export const configReloaded = (generation: number, loadedAtMs: number): Notice =>
   toNotice(
     {
@@ -63,8 +65,8 @@ export const configReloaded = (generation: number, loadedAtMs: number): Notice =
   );
 
 /**
- * Returns the log; what is written there as an error is told as well, each sentence once a minute at most.
- * Only the sentence, which stands in the code: what stands beside it may be anything.
+ * Returns the log; errors that are written there are told as notices, too, each sentence at most once a
+ * minute. The notice has only the sentence, which stands in the code: fields beside it may hold anything.
  */
 export function withErrorsTold(log: Log, tell: (notice: Notice) => void, now: () => number): Log {
   const toldAtMs = new RecentMap<string, number>(sentencesMax);

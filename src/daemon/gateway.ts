@@ -22,7 +22,7 @@ import type { SeedResult } from './start/seed.ts';
 import { alone } from './worker-slot.ts';
 
 export interface Gateway {
-  /** URLs of the first listener of each kind. */
+  /** The URL of the first listener for agents. */
   readonly proxyUrl: string;
   readonly controlUrl: string;
   readonly caFile: string;
@@ -30,7 +30,7 @@ export interface Gateway {
   readonly log: ProcessLog;
   /** Sentences on what is missing before anybody can call. */
   readonly nextSteps: readonly string[];
-  /** Reads the configuration again; answers whether it was taken. A refused one changes nothing. */
+  /** Reads the configuration again and returns whether it was taken. A refused one changes nothing. */
   reload(): Promise<boolean>;
   /** Takes no new connections, lets requests end for at most `graceMs`, writes everything down, and ends. */
   stop(graceMs?: number): Promise<void>;
@@ -41,8 +41,8 @@ export interface Gateway {
 const graceMsDefault = 30_000;
 
 /**
- * Opens everything that the daemon stands on and begins to listen. Throws, with nothing left open, when
- * something is wrong; and with nothing made, where that is an address.
+ * Opens everything that the daemon stands on and begins to listen. Throws when something is wrong, with
+ * nothing left open. Where an address or a named file is wrong, nothing was even made.
  */
 export async function startGateway(configFile: string | undefined, env: Environment): Promise<Gateway> {
   const file = findConfigFile(configFile, env);
@@ -61,21 +61,21 @@ export async function startGateway(configFile: string | undefined, env: Environm
 interface Plan {
   readonly config: Config;
   readonly env: Environment;
-  /** The addresses of a start without a configuration. */
+  /** The addresses of a start without a configuration; undefined for any other. */
   readonly addresses?: FirstAddresses;
 }
 
-/** The configuration of a start without one, before anything of it is made. */
+/** Returns the plan of a start without a configuration, before any file of it is made. */
 async function planFirst(env: Environment): Promise<Plan> {
   const addresses = await firstAddresses(firstStartPath(), env);
-  // From here on they are fixed, also where a free port was asked for.
+  // The addresses are fixed from here on, even where a free port was asked for.
   const fix = (given: Environment, variable: string, address: string): Environment =>
     env[variable] ? { ...given, [variable]: address } : withSetting(given, variable, address, 'first-start');
   const fixed = fix(fix(env, 'POSTERN_LISTEN', addresses.proxy), 'POSTERN_CONTROL_LISTEN', addresses.control);
   return { config: loadConfig(undefined, fixed, disk), env: fixed, addresses };
 }
 
-/** Opens what the daemon serves with, and listens. Stops it where that fails. */
+/** Opens what the daemon serves with, and listens. Stops what was opened where that fails. */
 async function beginServing(
   config: Config,
   held: HeldAddresses,
@@ -141,7 +141,7 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
       stopping ??= serving.stop(graceMs).then(() => removePid(reloader.config));
       return stopping;
     },
-    // A process that is in trouble of this kind ends by itself.
+    // A process of this kind that has failed ends by itself.
     broken: new Promise(() => undefined),
   };
 }
@@ -171,7 +171,7 @@ class Reloader {
   }
 
   reload(): Promise<boolean> {
-    // One after the other: two signals in a row must not build two generations at once.
+    // Reloads run one after the other: two signals in a row must not build two generations at once.
     const next = this.#reloading.then(() => this.#reload());
     this.#reloading = next;
     return next;

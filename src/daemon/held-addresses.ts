@@ -11,16 +11,16 @@ import { allOrFirstError } from './all-or-first-error.ts';
 import { type ListenerTls, readListenersTls } from './start/listener-tls.ts';
 import { createListener, listen } from './start/listeners.ts';
 
-/** The addresses of a daemon, while it opens what it stands on. */
+/** The addresses of a daemon, held while it opens what it stands on. */
 export type HeldAddresses = Awaited<ReturnType<typeof holdAddresses>>;
 
 const starting = (): GatewayError =>
   new GatewayError('GATEWAY_BUSY', 'The gateway is starting; try again.', { retryAfterSeconds: 1 });
 
 /**
- * Listens at every address of the configuration, and answers 503 to whoever comes, at `/readyz` too. It comes
- * before a daemon makes or changes anything: a start that cannot listen leaves nothing behind. Throws where
- * an address is taken.
+ * Listens at every address of the configuration, and answers 503 to every request, at `/readyz` too. This
+ * comes before a daemon makes or changes anything: a start that cannot listen leaves nothing behind. Throws
+ * where an address is taken.
  */
 export async function holdAddresses(config: Config, files: Files) {
   const tls = readListenersTls(config, files);
@@ -29,7 +29,7 @@ export async function holdAddresses(config: Config, files: Files) {
   const connections = new Connections(() => config.limits.maxConnections);
   const held: Server[] = [];
   const sockets = new Set<Socket>();
-  // Nobody stays until the daemon itself listens.
+  // Each connection is closed with its answer: none stays until the daemon itself listens.
   const serve = (socket: Socket): void =>
     agents.serve(
       socket,
@@ -41,7 +41,7 @@ export async function holdAddresses(config: Config, files: Files) {
     shown: ListenerTls | undefined,
     isTold = false,
   ): Promise<void> => {
-    // A free port is always there.
+    // A free port (0) need not be held: there is always one.
     if (address.kind === 'tcp' && address.port === 0) return;
     const addressOf = (): undefined => undefined;
     const { server } = createListener(serve, { limits, isTold, tls: shown, connections, addressOf });
@@ -52,7 +52,7 @@ export async function holdAddresses(config: Config, files: Files) {
     await listen(server, address);
     held.push(server);
   };
-  /** Lets go of them, for whoever listens there from now on. Once is enough. */
+  /** Stops to hold the addresses, so that the daemon can listen there. Later calls do nothing. */
   const release = async (): Promise<void> => {
     agents.close();
     const closed = held.splice(0).map((server) => {
@@ -77,7 +77,10 @@ export async function holdAddresses(config: Config, files: Files) {
 
 const listeningBytesMax = 1024 * 1024;
 
-/** Returns the error that an address is taken, with the process that has this state, where that runs. */
+/**
+ * Adds to an error which running process has this state, if `listening.json` names one. Else returns the
+ * error as it is.
+ */
 function withOwner(error: unknown, { state }: Config, files: Files): unknown {
   try {
     const file = join(state.dir, 'listening.json');
@@ -88,7 +91,7 @@ function withOwner(error: unknown, { state }: Config, files: Files): unknown {
       cause: error,
     });
   } catch {
-    // There is no such file, or no such process.
+    // The file or the process does not exist.
     return error;
   }
 }

@@ -1,12 +1,16 @@
 import { Pace } from '../util/pace.ts';
 import { allOrFirstError } from './all-or-first-error.ts';
 
-/** Thousands of entries are written, and each waits for disk or network: one by one they take minutes. */
+/**
+ * Items whose writes are under way at once. There are thousands, and each waits for disk or network: one by
+ * one they would take minutes.
+ */
 const atOnce = { besideCalls: 100, alone: 500 };
 
 /**
- * Does the same for all items, so many at once that their writes share transactions. Where calls are served
- * meanwhile (`hasCalls`), they have their turns.
+ * Does the same work for all items, with so many at once that their writes share transactions. If calls are
+ * served meanwhile (`hasCalls`), they get their turns. Throws the first error of a group when the whole group
+ * has ended.
  */
 export async function inGroups<T>(
   items: readonly T[],
@@ -19,7 +23,7 @@ export async function inGroups<T>(
     const begun: Promise<void>[] = [];
     for (const item of items.slice(from, from + size)) {
       const one = work(item);
-      // Its error is told with the group's.
+      // The error of one item is told with those of its group.
       one.catch(() => undefined);
       begun.push(one);
       if (hasCalls && pace.isDue()) await pace.turn();

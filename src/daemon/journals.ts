@@ -6,13 +6,13 @@ import { Journal, type JournalOptions } from '../state/journal.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * Each process of a daemon has a journal of its own, by its place: `journal` that of the first,
- * `journal/worker-2` that of the second. One that is started in the place of another ships what that has left
- * behind. Where the daemon has fewer processes than it had before, the first one ships what those left behind
- * whom nobody follows.
+ * Each process of a daemon has a journal of its own, by its place: `journal` is that of the first process,
+ * `journal/worker-2` that of the second. A process that is started in the place of another ships what that
+ * one has left behind. A daemon may have fewer processes than it had before: then the first one ships the
+ * journals of places that no longer exist.
  */
 
-/** Is how long the process before this one may take to end after its parent was killed. */
+/** Milliseconds that the process before this one may take to end after its parent was killed. */
 const handOverMs = 15_000;
 const nameOfWorker = /^worker-(\d{1,2})$/;
 
@@ -20,8 +20,8 @@ const dirOf = (stateDir: string, slot: number): string =>
   slot === 1 ? join(stateDir, 'journal') : join(stateDir, 'journal', `worker-${slot}`);
 
 /**
- * Returns the folder of this process's journal, which is its alone until it ends. Throws STATE_UNAVAILABLE
- * where another daemon writes there. An embedded state is locked as a whole.
+ * Returns the folder of this process's journal, which no other process uses until this one ends. Throws
+ * STATE_UNAVAILABLE where another daemon writes there. An embedded state is locked as a whole.
  */
 export function holdJournal(
   { url, dir: stateDir }: Config['state'],

@@ -1,6 +1,8 @@
 import type { AuditEvent, Store } from '../state/store.ts';
 
-/** Wraps the store: a write to a tenant's audit log that people hear of wakes the reader of that log. */
+/**
+ * Wraps the store, so that a write to a tenant's audit log that people hear of wakes the reader of that log.
+ */
 export function withNudges(store: Store, nudge: (tenantId: string) => void): Store {
   const nudged = async <T>({ tenantId }: AuditEvent, written: Promise<T>): Promise<T> => {
     const result = await written;

@@ -4,12 +4,14 @@ import { toGatewayError } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { Restarts } from './workers/restarts.ts';
 
-/** A start goes on trying for so many times `state.timeout`: half a minute, where that is not written. */
+/** The number of times `state.timeout` for which a start goes on trying: half a minute by default. */
 const timeoutsMax = 30;
-/** These many are made however long they take: on a busy machine the start itself may use the time up. */
+/** Attempts that are made however long they take: on a busy machine the start itself may use the time up. */
 const attemptsMin = 3;
 
-/** Does what needs the state until it answers; after too long it rejects as `attempt` does. */
+/**
+ * Does what needs the state, again and again until it answers. After too long it rejects as `attempt` does.
+ */
 export async function untilStateAnswers<T>(
   { state }: Config,
   log: Log,
@@ -22,7 +24,7 @@ export async function untilStateAnswers<T>(
       return await attempt();
     } catch (error) {
       const { code, extra } = toGatewayError(error);
-      // A failure without a time to retry is final: another daemon's lock, a missing file.
+      // A failure without a time to retry is final: another daemon has the lock, or a file is missing.
       const isAway = code === 'STATE_UNAVAILABLE' && extra.retryAfterSeconds !== undefined;
       const delayMs = delays.delayed();
       const isOver = attempts >= attemptsMin && performance.now() + delayMs >= endAtMs;

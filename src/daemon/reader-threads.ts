@@ -24,8 +24,8 @@ interface ReaderOptions {
 }
 
 /**
- * Reads with the threads that the configuration asks for, to be ended with everything else; with none, all is
- * read on the event loop. Answers their number, and the counts of their pool where there is one.
+ * Opens the reader threads that the configuration asks for; `closers` ends them. Without threads, all is read
+ * on the event loop. Returns their number, and the counts of their pool where there is one.
  */
 export function openReaders(
   { reading }: Pick<Config, 'reading'>,
@@ -51,12 +51,12 @@ export function openReaders(
     readers: createReaders(pool, engines.settingsOf),
     threads,
     counts: () => pool.counts,
-    /** Starts the threads. That takes a core for a second, which a daemon that is not ready needs itself. */
+    /** Starts the threads. That takes a core for a second, which a daemon needs itself until it is ready. */
     start: () => pool.start(),
   };
 }
 
-/** Each process of a daemon has its share of the cores. */
+/** Returns the number of threads: the wanted one, else this process's share of the cores. */
 export const threadsOf = (
   wanted: number | null,
   { workers }: Pick<WorkerSlot, 'workers'>,

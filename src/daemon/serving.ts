@@ -24,14 +24,14 @@ import { Exporter } from './telemetry/exporter.ts';
 import type { WorkerSlot } from './worker-slot.ts';
 
 /*
- * The services of one process. They are put in force in steps that several processes take together. All
+ * The services of one process. They are put in force in steps that several processes take together: all
  * prepare, one seeds the state, and then all take over, or none does.
  */
 
 /** A generation that is not in force yet. */
 export interface Prepared {
   seed(): Promise<SeedResult>;
-  /** From the next call on this one judges. */
+  /** Puts the generation in force: it judges from the next call on. */
   take(standing: ConfigStatus): Promise<void>;
   drop(): void;
 }
@@ -45,13 +45,13 @@ export interface ServingOptions {
   readonly gatherMetrics?: Gather;
 }
 
-/** Opens everything that a process serves with. Throws, with nothing left open, when something is wrong. */
+/** Opens everything that a process serves with. Throws when something is wrong, with nothing left open. */
 export async function openServing(loaded: Loaded, options: ServingOptions): Promise<Serving> {
   const closers = new AsyncDisposableStack();
   try {
     return await openAll(loaded, options, closers);
   } catch (error) {
-    // The first failure is told.
+    // The first failure is thrown; failures to close are only logged.
     await closers
       .disposeAsync()
       .catch((err: unknown) => options.log.warn({ err }, 'not all could be closed'));
@@ -95,13 +95,13 @@ async function openAll(
   );
 }
 
-/** The facts that others ask this process for while they change. */
+/** Facts of this process that change, and that others ask for. */
 interface Shown {
   bound: Bound;
   status: GateStatus;
 }
 
-/** Is exchanged whole with each reload. */
+/** The generation in force. A reload exchanges it as a whole. */
 interface InForce {
   readonly config: Config;
   readonly tls: ListenersTls;
@@ -109,7 +109,7 @@ interface InForce {
   readonly gate: ReturnType<typeof createGate>;
 }
 
-/** Stays as long as the process. */
+/** The parts that stay as long as the process. */
 interface Parts extends OpenedFoundations, Pick<ServingOptions, 'place' | 'log' | 'firstStart'> {
   readonly shown: Shown;
   readonly closers: AsyncDisposableStack;
@@ -123,7 +123,7 @@ export class Serving {
   readonly #servers: Servers;
   #inForce: InForce;
 
-  /** Takes over what was opened: `closers` closes it. */
+  /** Takes over what was opened, which `closers` closes. */
   constructor(parts: Parts, first: InForce) {
     const { authority, closers, log, metrics, exporter } = parts;
     this.#parts = parts;
@@ -140,7 +140,7 @@ export class Serving {
     return this.#parts.authority.certFile;
   }
 
-  /** Tells whether two processes have the same authority and secret. */
+  /** Returns the certificate of the authority. Processes that serve together must have the same. */
   get certPem(): string {
     return this.#parts.authority.certPem;
   }
@@ -153,7 +153,7 @@ export class Serving {
     return this.#parts.metrics;
   }
 
-  /** In force. */
+  /** Returns the configuration in force. */
   config(): Config {
     return this.#inForce.config;
   }
@@ -164,19 +164,19 @@ export class Serving {
     return seed(config, { ...foundations, firstStart, hasCalls });
   }
 
-  /** Begins to serve; at `addresses`, where they are not those of the configuration. */
+  /** Begins to serve at `addresses`; by default at those of the configuration. */
   async listen(addresses?: Addresses): Promise<Bound> {
     const { foundations, notifications, startReaders, shown, closers, log } = this.#parts;
     const config = this.config();
     const { proxy, control } = addresses ?? { proxy: config.proxy.listen, control: config.control.listen };
     applyTerms(config, foundations);
     const opened = { proxy: [] as string[], control: [] as string[] };
-    // Bound addresses are not dialled, from the first one on.
+    // The addresses are shown from the first one on, so that none of them is dialled.
     shown.bound = opened;
     for (const address of proxy) opened.proxy.push(await listen(this.#servers.newProxy(), address));
     for (const address of control) opened.control.push(await listen(this.#servers.newControl(), address));
-    // Not before: while what a daemon stands on is read, nothing else has its turn, and an answer of the
-    // state would come too late.
+    // These do not start before. A daemon that starts has no turns for anything else while it reads, so an
+    // answer of the state would come too late.
     notifications.start();
     startReaders();
     const sweep = createApprovalSweep({ store: foundations.store, log });
@@ -184,7 +184,7 @@ export class Serving {
     return opened;
   }
 
-  /** Puts a whole next generation together. Throws, with nothing changed, where that cannot be. */
+  /** Builds a whole next generation. Throws where that cannot be, with nothing changed. */
   async prepare({ config, files, readPolicies }: Loaded): Promise<Prepared> {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
@@ -219,15 +219,15 @@ export class Serving {
   }
 
   /**
-   * Says at `/readyz` that it goes, for `drain_delay`. Then it takes no new connections, lets running
-   * requests end for at most `graceMs`, writes everything down, and is gone.
+   * Says at `/readyz` that it drains, for `drain_delay`. Then it takes no new connections, lets running
+   * requests end for at most `graceMs`, writes everything down, and closes.
    */
   async stop(graceMs: number): Promise<void> {
     const { shown, notifications, closers } = this.#parts;
     this.#show({ isDraining: true });
-    // Load balancers see it at /readyz, and send new calls elsewhere, while all that come are still served.
+    // Load balancers see it at /readyz and send new calls elsewhere; all calls that still come are served.
     const delayMs = shown.bound.proxy.length > 0 && graceMs > 0 ? this.config().drainDelayMs : 0;
-    // Even no time would be a turn, in which somebody new is let in.
+    // Without a delay there is no sleep: it would be a turn in which a new connection is let in.
     if (delayMs > 0) await sleep(delayMs);
     await Promise.all([this.#servers.drain(graceMs), notifications.drain(graceMs)]);
     await closers.disposeAsync();
@@ -243,7 +243,7 @@ export class Serving {
     this.#show({ generation, loadedAtMs, lastError: null });
     log.use(next.config.log);
     notifications.tell(configReloaded(generation, loadedAtMs));
-    // One process of the daemon writes the audit entry.
+    // One process writes the audit entry for the whole daemon.
     if (place.slot === 1) reloads.note([...next.config.tenants.keys()], { generation, loadedAtMs });
   }
 
@@ -252,7 +252,7 @@ export class Serving {
     shown.status = { ...shown.status, ...change };
   }
 
-  /** From now on notices and telemetry go the way of this generation. */
+  /** Sends notices and telemetry the way of a generation from now on. */
   #tellBy({ config, gate }: InForce): void {
     this.#parts.notifications.use(config, gate.transport);
     this.#parts.exporter.use(config.telemetry, gate.transport);

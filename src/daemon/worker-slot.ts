@@ -1,9 +1,9 @@
-/** Which of the processes of a daemon this is. */
+/** The place of this process among those of its daemon. */
 export interface WorkerSlot {
-  /** From 1. The first one does what one is to do for all. */
+  /** The number of the process, from 1. The first one does what one is to do for all. */
   readonly slot: number;
   readonly workers: number;
 }
 
-/** The only process of its daemon. */
+/** The place of the only process of its daemon. */
 export const alone: WorkerSlot = { slot: 1, workers: 1 };

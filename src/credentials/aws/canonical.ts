@@ -1,14 +1,14 @@
 import { undoEscapes } from '../../util/percent.ts';
 
 /*
- * The canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide; "Signature
- * calculations for the Authorization header", Amazon S3 API reference). All texts have one character for each
- * byte, as in the heads. So the signature covers the bytes that go out.
+ * Makes the canonical request of Signature Version 4 ("Create a signed AWS API request", IAM User Guide;
+ * "Signature calculations for the Authorization header", Amazon S3 API reference). All texts have one
+ * character for each byte, as in the heads. So the signature covers the bytes that go out.
  */
 
 /**
- * Not signed: what the next hop may change, and what the gateway or the connection puts in after the
- * signature. AWS's own SDKs leave out the same ones.
+ * Headers that are not signed: the next hop may change them, or the gateway or the connection puts them in
+ * after the signature. AWS's own SDKs leave out the same ones.
  */
 const unsigned: ReadonlySet<string> = new Set([
   'accept-encoding',
@@ -31,13 +31,13 @@ const unsigned: ReadonlySet<string> = new Set([
 ]);
 
 interface CanonicalHeaders {
-  /** A line each, in the order of their names. */
+  /** A line for each header, in the order of their names. */
   readonly lines: string;
-  /** Their names, with `;` between. */
+  /** The names of the headers, with `;` between them. */
   readonly names: string;
 }
 
-/** Canonical headers of a flat head. Fields of one name become a list, in their order. */
+/** Returns the canonical headers of a flat head. Fields of one name become a list, in their order. */
 export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
   const values = new Map<string, string[]>();
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -53,13 +53,13 @@ export function canonicalHeaders(headers: readonly string[]): CanonicalHeaders {
 }
 
 /**
- * Returns the path of a request target without its query. S3 takes it as it is, with each byte escaped once.
- * All other services resolve it and escape it once more, so that `%20` is `%2520`.
+ * Returns the canonical path of a request target without its query. S3 takes the path as it is, with each
+ * byte escaped once. All other services resolve it and escape it once more, so that `%20` is `%2520`.
  */
 export const canonicalAwsPath = (path: string, isS3: boolean): string =>
   isS3 ? escapeBytes(decoded(path)).replaceAll('%2F', '/') : resolved(path).map(escapeBytes).join('/');
 
-/** Without empty and dot segments; a slash at the end stays. */
+/** Returns the segments of a path without empty and dot segments; a slash at the end stays. */
 function resolved(path: string): readonly string[] {
   const segments: string[] = [];
   for (const segment of path.split('/')) {
@@ -85,12 +85,12 @@ export function canonicalQuery(query: string): string {
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
-/** All but the unreserved characters of RFC 3986, in capitals. */
+/** Escapes all but the unreserved characters of RFC 3986, with hex digits in capitals. */
 const escapeBytes = (text: string): string =>
   text.replace(
     /[^A-Za-z0-9\-._~]/g,
     (it) => `%${it.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
   );
 
-/** AWS reads `+` as a space. */
+/** Undoes escapes, and reads `+` as a space, as AWS does. */
 const decoded = (text: string): string => undoEscapes(text.replaceAll('+', ' '));

@@ -1,10 +1,9 @@
 import type { AwsScope } from './sign.ts';
 
 /*
- * Service and region of a signature, by the host that a request goes to ("Service endpoints and quotas", AWS
- * General Reference; "Request routing" and "Virtual hosting", Amazon S3 User Guide). A host that says
- * neither, or that none of this fits, is for the configuration to explain: a guess would only be refused by
- * AWS.
+ * Finds service and region of a signature by the host that a request goes to ("Service endpoints and quotas",
+ * AWS General Reference; "Request routing" and "Virtual hosting", Amazon S3 User Guide). For a host that
+ * tells neither, or that no form here fits, the configuration must name them: AWS would refuse a guess.
  */
 
 const suffixes: readonly (readonly [suffix: string, homeRegion: string])[] = [
@@ -70,7 +69,7 @@ const signingNames: Readonly<Record<string, string>> = {
   transcribestreaming: 'transcribe',
 };
 
-/** Services with one endpoint for all regions, elsewhere than at home. */
+/** Regions of services that have one endpoint for all regions, elsewhere than in the home region. */
 const globalRegions: Readonly<Record<string, string>> = {
   globalaccelerator: 'us-west-2',
   networkmanager: 'us-west-2',
@@ -82,7 +81,10 @@ const globalRegions: Readonly<Record<string, string>> = {
 export const isObjectStore = (host: string): boolean =>
   /^s3(?:express)?$/.test(scopeOfHost(host)?.service ?? '');
 
-/** Returns undefined where the host does not say both. In lower case, without a port. */
+/**
+ * Returns service and region of a host, which is in lower case, without a port. Returns undefined where the
+ * host does not tell both.
+ */
 export function scopeOfHost(host: string): AwsScope | undefined {
   for (const [suffix, home] of suffixes)
     if (host.endsWith(suffix)) return scopeOf(host.slice(0, -suffix.length).split('.'), home);
@@ -95,13 +97,14 @@ function scopeOf(labels: readonly string[], home: string): AwsScope | undefined 
 
 const s3Label =
   /^s3(?:-(?:fips|accesspoint|accesspoint-fips|control|control-fips|object-lambda|object-lambda-fips|outposts|outposts-fips|website|external-1))?$/;
-/** The old form, with the region in the label of the service. */
+/** Matches the old form, with the region in the label of the service. */
 const s3InRegion = /^s3-(?:fips-)?([a-z]{2}(?:-[a-z]+){1,2}-\d{1,2})$/;
 const s3Express = /^s3express(?:-control|-fips)?(?:-[a-z]{3,4}\d-az\d+)?$/;
 
 /**
- * S3 has names of buckets before its own, which may have any labels: so its own is looked for from the end.
- * Acceleration and access points of several regions do not say a region.
+ * Returns the scope of a host of S3; undefined for any other. Names of buckets stand before the service and
+ * may have any labels, so the service is looked for from the end. Acceleration and access points of several
+ * regions do not tell a region.
  */
 function s3Scope(labels: readonly string[], home: string): AwsScope | undefined {
   const [last = '', ...before] = labels.filter((it) => !ways.has(it)).reverse();
@@ -118,7 +121,10 @@ function s3Scope(labels: readonly string[], home: string): AwsScope | undefined 
   return { service: isOther ? name : 's3', region: at };
 }
 
-/** `<id>.<service>.<region>`, or `<id>.<region>.<service>` as search, queues and some others have it. */
+/**
+ * Returns the scope of `<id>.<service>.<region>`, or of `<id>.<region>.<service>`, as search, queues and some
+ * others have it.
+ */
 function regionalScope(labels: readonly string[]): AwsScope | undefined {
   const names = labels.filter((it) => !ways.has(it));
   const at = names.findLastIndex((it) => region.test(it));
@@ -129,7 +135,10 @@ function regionalScope(labels: readonly string[]): AwsScope | undefined {
   return service === '' ? undefined : { service: toSigningName(service), region: found };
 }
 
-/** `iam.amazonaws.com`, and those of the other partitions: `iam.us-gov.amazonaws.com`. */
+/**
+ * Returns the scope of a host without a region: `iam.amazonaws.com`, or in another partition
+ * `iam.us-gov.amazonaws.com`.
+ */
 function globalScope(labels: readonly string[], home: string): AwsScope | undefined {
   const [service = '', partition, ...more] = labels.map((it) => it.replace(/-fips$/, ''));
   if (home === '' || more.length > 0 || !/^[a-z0-9-]+$/.test(service)) return undefined;
@@ -140,13 +149,16 @@ function globalScope(labels: readonly string[], home: string): AwsScope | undefi
   return { service: toSigningName(service), region: own ?? home };
 }
 
-/** Returns the labels of the service, of those before a region: the last two where they are known as such. */
+/**
+ * Returns the name of the service among the labels before a region: the last two where they are a known name,
+ * else the last.
+ */
 function nameOf(labels: readonly string[]): string {
   const two = labels
     .slice(-2)
     .join('.')
     .replace(/-fips$/, '');
-  // Each account has an address of its own for its devices.
+  // Each account has a host of its own for its devices.
   if (two.endsWith('-ats.iot')) return 'data.iot';
   return Object.hasOwn(signingNames, two) ? two : (labels.at(-1) ?? '');
 }

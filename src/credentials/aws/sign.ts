@@ -4,16 +4,16 @@ import { type AwsChunks, awsChunk, parseAwsChunked, saysAwsChunked } from '../..
 import { canonicalAwsPath, canonicalHeaders, canonicalQuery } from './canonical.ts';
 
 /*
- * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). It is own
- * code, because no library fits. The library @smithy/signature-v4 signs promises of parsed requests rather
- * than bytes. The library aws4 takes one of several values of a parameter. None signs the chunks of a
+ * Signs requests with AWS Signature Version 4 ("Create a signed AWS API request", IAM User Guide). This is
+ * own code, because no library fits. The library @smithy/signature-v4 signs promises of parsed requests
+ * rather than bytes. The library aws4 takes one of several values of a parameter. None signs the chunks of a
  * streamed body anew.
  */
 
 export interface AwsKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
-  /** The session token of temporary keys. */
+  /** The session token of temporary keys; undefined for lasting ones. */
   readonly sessionToken: string | undefined;
 }
 
@@ -23,12 +23,12 @@ export interface AwsScope {
   readonly region: string;
 }
 
-/** A request as it goes out: all that is signed is final. */
+/** A request as it goes out: nothing that is signed changes later. */
 export interface Signable {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  /** Flat, with Host. */
+  /** A flat list of the headers, with Host among them. */
   readonly headers: readonly string[];
   readonly body: Buffer | undefined;
 }
@@ -43,7 +43,10 @@ const algorithm = 'AWS4-HMAC-SHA256';
 const emptyHash = hash('sha256', '');
 const noBytes = Buffer.alloc(0);
 
-/** Made anew by the signature; whoever sends the request must not have a say in them. In lower case. */
+/**
+ * Names, in lower case, of fields that the signature makes anew: whoever sends the request must not have a
+ * say in them.
+ */
 export const signatureFields: readonly string[] = [
   'authorization',
   'x-amz-date',
@@ -53,17 +56,16 @@ export const signatureFields: readonly string[] = [
   'x-amz-s3session-token',
 ];
 
-/** Those that want the hash of the body as a header. */
+/** Tells whether a service wants the hash of the body as a header. */
 const isHashSent = (service: string): boolean => /^(?:s3.*|aoss|glacier|vpc-lattice-svcs)$/.test(service);
 
-/** All of S3, whose paths are escaped once. */
+/** Tells whether a service is one of S3, which has its paths escaped once. */
 const isS3 = (service: string): boolean => service.startsWith('s3');
 
 /**
- * Returns the request with its signature, and with the signatures of its chunks where its body is in chunks
- * that have some. The hash of the whole body is signed also where the sender did not mean to. Throws
- * VALIDATION_FAILED for chunks that are none, and CREDENTIAL_UNAVAILABLE for a kind of body that cannot be
- * signed here.
+ * Returns the request with its signature. Chunks in its body are signed anew where they were signed. The hash
+ * of the whole body is signed even where the sender did not mean to. Throws VALIDATION_FAILED for malformed
+ * chunks, and CREDENTIAL_UNAVAILABLE for a kind of body that cannot be signed here.
  */
 export function signRequest<Request extends Signable>(
   request: Request,
@@ -125,7 +127,7 @@ function canonicalRequest({ method, path, headers }: Signable, bodyHash: string,
   return { text: parts.join('\n'), names };
 }
 
-/** Signs what stands behind algorithm, time and scope, in hex. */
+/** Returns the signature, in hex, of an algorithm, the time, the scope and further lines. */
 type Sign = (algorithm: string, ...rest: readonly string[]) => string;
 
 function signerFor(keys: AwsKeys, scope: AwsScope, time: string): Sign {
@@ -140,7 +142,10 @@ function signerFor(keys: AwsKeys, scope: AwsScope, time: string): Sign {
       .digest('hex');
 }
 
-/** Each signature covers the one before it, the first that of the head. */
+/**
+ * Writes the chunks with new signatures. Each signature covers the one before it, the first covers that of
+ * the head.
+ */
 function signChunks({ chunks, trailers }: AwsChunks, seed: string, sign: Sign): Buffer {
   const parts: Buffer[] = [];
   let last = seed;
@@ -160,10 +165,10 @@ function signChunks({ chunks, trailers }: AwsChunks, seed: string, sign: Sign): 
 const toScope = ({ region, service }: AwsScope, time: string): string =>
   `${time.slice(0, 8)}/${region}/${service}/aws4_request`;
 
-/** Returns the short form of ISO 8601, in seconds. */
+/** Returns a time in the short form of ISO 8601, in seconds. */
 const toAmzTime = (ms: number): string => new Date(ms).toISOString().replace(/[-:]|\.\d{3}/g, '');
 
-/** Returns the value of a field that the request has once; else ''. */
+/** Returns the value of a field that the request has once, else ''. */
 function soleField(headers: readonly string[], name: string): string {
   const values = headers.filter((_, i) => i % 2 === 1 && (headers[i - 1] as string).toLowerCase() === name);
   return values.length === 1 ? (values[0] as string) : '';

@@ -9,7 +9,9 @@ export const secondBounds: readonly number[] = [
 
 /** Counts times by `secondBounds`. */
 export class Histogram {
-  /** Times of each bound alone; the last counts those above all bounds. */
+  /**
+   * Counts of the times up to each bound and above the one before; the last counts those above all bounds.
+   */
   readonly counts = new Float64Array(secondBounds.length + 1);
   sum = 0;
 
@@ -52,11 +54,14 @@ export class NamedCounts {
   }
 }
 
-/** Times by a name of a fixed list. */
+/** Counts times by a name of a fixed list. */
 export class NamedHistograms {
   readonly #histograms = new Map<string, Histogram>();
 
-  /** Returns the histogram of a name, made when it is first asked for: to be asked for once, at the start. */
+  /**
+   * Returns the histogram of a name, made when it is first asked for. Callers ask once for each name, at the
+   * start.
+   */
   of(name: string): Histogram {
     return kept(this.#histograms, name, () => new Histogram());
   }

@@ -2,10 +2,10 @@ import { type Histogram, type NamedCounts, secondBounds } from './cells.ts';
 import type { Counters } from './counters.ts';
 import { type Family, type FamilyName, familyTexts, type Sample } from './families.ts';
 
-/** Values by metric, as far as somebody has some. */
+/** Values by metric; a metric without values is left out. */
 export type Samples = { readonly [Name in FamilyName]?: readonly Sample[] };
 
-/** Asked at every collection for what is not counted but looked up. */
+/** Looks up, at every collection, values that are not counted. */
 export type Source = () => Samples | Promise<Samples>;
 
 const none = {};
@@ -18,7 +18,7 @@ export const single = (value: number, labels: Readonly<Record<string, string>> =
 const named = (label: string, counts: NamedCounts, more: Readonly<Record<string, string>> = none): Sample[] =>
   [...counts.entries()].map(([name, count]) => single(count, { ...more, [label]: name }));
 
-/** The lines of a histogram: cumulative, as Prometheus wants them. */
+/** Returns the lines of a histogram with cumulative counts, as Prometheus wants them. */
 function histogram(
   name: FamilyName,
   { counts, sum }: Histogram,
@@ -37,7 +37,7 @@ function histogram(
   ];
 }
 
-/** All that was counted, as values. */
+/** Returns all that was counted, as values. */
 function samplesOf(counters: Counters): Samples {
   const { calls, reasons, authFailures, answers, stages, stateOk } = counters;
   return {
@@ -80,7 +80,7 @@ async function ask(source: Source): Promise<Samples> {
   }
 }
 
-/** Merges values and descriptions. A source that fails is left out, as the others matter more then. */
+/** Merges values and descriptions. A source that fails is left out, because the others matter more then. */
 export async function collect(counters: Counters, sources: readonly Source[]): Promise<Family[]> {
   const all = [samplesOf(counters), ...(await Promise.all(sources.map(ask)))];
   return Object.entries(familyTexts).map(([name, text]) => ({

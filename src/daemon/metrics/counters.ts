@@ -11,7 +11,7 @@ const bandNames = [...bands, 'NONE'] as const;
 const codes = Object.keys(problems);
 const reasonNames = [...new Set([...reasonCodes.flatMap(([names]) => names), ...codes])];
 
-/** Counts a process's calls. All names are known before the first call: none of a call becomes a label. */
+/** Counts a process's calls. All names are known before the first call: no text of a call becomes a label. */
 export class Counters {
   /** Calls by entrance, then decision, then band. */
   readonly calls = new Map(
@@ -20,7 +20,7 @@ export class Counters {
   readonly reasons = new Map(decisions.map((it) => [it, new NamedCounts(reasonNames)]));
   /** Failed authentications by entrance, then reason. */
   readonly authFailures = new Map(authEntrances.map((it) => [it, new NamedCounts(authReasons)]));
-  /** Findings in answers by what became of these, then reason. */
+  /** Findings in answers by what became of the answers, then reason. */
   readonly answers = new Map(answerOutcomes.map((it) => [it, new NamedCounts(reasonNames)]));
   readonly messages = new NamedCounts(decisions);
   readonly wouldBe = new NamedCounts(decisions);
@@ -36,7 +36,7 @@ export class Counters {
   readonly state = new Histogram();
   readonly stateOk = new Map<string, { ok: number; failed: number }>();
   journalProblems = 0;
-  /** Spans on their way to an OTLP endpoint. */
+  /** Spans for an OTLP endpoint by what became of them. */
   readonly spans = new NamedCounts(['exported', 'dropped']);
 
   /** Counts what was found in an answer. */
@@ -63,5 +63,5 @@ export class Counters {
 const noCodes: readonly string[] = [];
 const classes = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 
-/** The class of a status, as `2xx`. */
+/** Returns the class of a status, such as `2xx`; `OTHER` for a number that is no status. */
 export const classOf = (status: number): string => classes[Math.floor(status / 100) - 1] ?? 'OTHER';

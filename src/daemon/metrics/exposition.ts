@@ -1,6 +1,6 @@
 import type { Family } from './families.ts';
 
-/** The metrics of one process, as they cross to another one. */
+/** The metrics of one process, as they are sent to another one. */
 export type Snapshot = readonly object[];
 
 type Client = typeof import('prom-client');
@@ -8,8 +8,8 @@ type Client = typeof import('prom-client');
 const load = async (): Promise<Client> => (await import('prom-client')).default;
 
 /**
- * Creates what takes the metrics of this process, those of Node included from the first time on. prom-client
- * is loaded when it is first asked. So a daemon that nobody scrapes does not pay for it.
+ * Creates what takes the metrics of this process. Those of Node are included from the first time on. The
+ * library prom-client is loaded when it is first asked: a daemon that nobody scrapes does not pay for it.
  */
 export function createSnapshot(collect: () => Promise<Family[]>): () => Promise<Snapshot> {
   let own: Promise<InstanceType<Client['Registry']>> | undefined;
@@ -26,13 +26,16 @@ export function createSnapshot(collect: () => Promise<Family[]>): () => Promise<
   };
 }
 
-/** Returns the metrics of several processes as text: added up, or the one that counts. */
+/**
+ * Returns the metrics of several processes as text. Each is added up, or is the least or the most, as its
+ * description says.
+ */
 export async function toMetricsText(snapshots: readonly Snapshot[]): Promise<string> {
   const { AggregatorRegistry } = await load();
   return AggregatorRegistry.aggregate(snapshots as never).metrics();
 }
 
-/** Adds up what only grows: what is left of processes that have ended. */
+/** Adds up counters and histograms, which is what is left of processes that have ended. */
 export async function endedOf(snapshots: readonly Snapshot[]): Promise<Snapshot> {
   const { AggregatorRegistry } = await load();
   const all = await AggregatorRegistry.aggregate(snapshots as never).getMetricsAsJSON();

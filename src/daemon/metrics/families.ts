@@ -3,9 +3,15 @@
 export interface FamilyText {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly help: string;
-  /** Each has few values, fixed by code or configuration: never a URL, a host, an agent or a tenant. */
+  /**
+   * Names of the labels. Each has few values, fixed by code or configuration: never a URL, a host, an agent
+   * or a tenant.
+   */
   readonly labels?: readonly string[];
-  /** How values of several workers become one; a sum by default. `max` is for what all of them see alike. */
+  /**
+   * The way in which values of several workers become one; a sum by default. `max` is for values that all of
+   * them share.
+   */
   readonly aggregator?: 'sum' | 'max' | 'min';
 }
 
@@ -108,11 +114,11 @@ export type FamilyName = keyof typeof familyTexts;
 export interface Sample {
   readonly value: number;
   readonly labels: Readonly<Record<string, string>>;
-  /** The name of the line where it is not that of the family: those of a histogram. */
+  /** The name of the line where it differs from that of the metric, as in histograms. */
   readonly metricName?: string;
 }
 
-/** One metric with all its values, as prom-client writes and adds it up. */
+/** A metric with all its values, as prom-client writes and adds it up. */
 export interface Family extends FamilyText {
   readonly name: string;
   readonly aggregator: 'sum' | 'max' | 'min';

@@ -4,9 +4,12 @@ import type { Store } from '../../state/store.ts';
 import type { UpstreamWatch } from '../../wire/client/relay.ts';
 import { type Counters, classOf } from './counters.ts';
 
-/* Counts what parts of the gateway do, around them: none of them knows of it. */
+/* Counts what parts of the gateway do by wrapping them, so that none of them knows of it. */
 
-/** Counts every recorded call and tells watchers; one that cannot be recorded is also counted as such. */
+/**
+ * Counts every recorded call and tells watchers of it. A call that cannot be recorded is also counted as
+ * such.
+ */
 export const countedRecorder =
   (record: Recorder, counters: Counters, watch?: CallWatch): Recorder =>
   (call, refusal) => {
@@ -51,7 +54,7 @@ export const measuredStages = <In, Out extends object>(
     };
   });
 
-/** Measures answers of upstreams until their heads. */
+/** Counts answers and failures of upstreams, and measures the time until the heads of answers. */
 export const upstreamWatch = ({ upstream, upstreamAnswers, upstreamFailures }: Counters): UpstreamWatch => ({
   answered(status, ms) {
     upstream.observe(ms / 1000);
@@ -64,7 +67,7 @@ const ignored = (): void => {};
 
 type Operation = (...args: unknown[]) => unknown;
 
-/** Measures store operations that must be waited for: an answer from memory is no round trip. */
+/** Measures operations of the store that must be waited for: an answer from memory is no round trip. */
 export function measuredStore(store: Store, counters: Counters): Store {
   const measured = (name: string, run: Operation): Operation => {
     const counts = { ok: 0, failed: 0 };
@@ -93,5 +96,5 @@ export function measuredStore(store: Store, counters: Counters): Store {
   return Object.fromEntries(operations) as Store;
 }
 
-/** Long or local: they tell nothing of how the state does. */
+/** Operations that take long or are local: they tell nothing of how the state does. */
 const unmeasured: ReadonlySet<string> = new Set(['close', 'noteCall', 'noteSighting', 'recall', 'trouble']);

@@ -6,15 +6,15 @@ import type { Family } from './families.ts';
 /** Takes the metrics of all processes of a daemon, this one included. */
 export type Gather = () => Promise<readonly Snapshot[]>;
 
-/** Counts for one process, and shows the metrics. */
+/** The counters of one process, and what shows the metrics. */
 export type Metrics = ReturnType<typeof createMetrics>;
 
 export function createMetrics(gather?: Gather) {
   const counters = new Counters();
   const sources: Source[] = [];
-  /** Returns the metrics of this process but those of Node. */
+  /** Returns the metrics of this process without those of Node. */
   const families = (): Promise<Family[]> => collect(counters, sources);
-  /** All metrics of this process. */
+  /** Returns all metrics of this process. */
   const snapshot = createSnapshot(families);
   let underWay: Promise<string> | undefined;
   const write = async (): Promise<string> => {
@@ -26,12 +26,12 @@ export function createMetrics(gather?: Gather) {
   };
   return {
     counters,
-    /** Asks this source too, at every collection. */
+    /** Adds a source, which is asked at every collection. */
     watch: (source: Source) => void sources.push(source),
     families,
     snapshot,
     text() {
-      // However many ask at once, the work is done once.
+      // Callers that ask at the same time share one collection.
       underWay ??= write();
       return underWay;
     },

@@ -22,7 +22,7 @@ interface Watched {
   status(): GateStatus;
 }
 
-/** Returns the sources of one process: each by itself, so that one that fails takes no other with it. */
+/** Returns the sources of one process. They are separate, so that one that fails takes no other with it. */
 export const sourcesOf = ({
   store,
   journal,
@@ -46,7 +46,7 @@ export const sourcesOf = ({
   () => ({ postern_certificate_days: [daysLeft('authority', authority.expiresAtMs)] }),
 ];
 
-/** Returns the certificates that the listeners show. */
+/** Returns the source that tells how long the certificates of the listeners are valid. */
 export const listenerCertificates =
   (shown: () => ListenersTls): Source =>
   () => {
@@ -85,7 +85,10 @@ function ofFeeds(feeds: ReturnType<Feeds['health']>): Samples {
   };
 }
 
-/** By type: names of channels may be those of tenants, and whoever sees the metrics need not know them. */
+/**
+ * Returns the sums by type of channel. Names of channels may be those of tenants, which people who see the
+ * metrics need not know.
+ */
 function ofChannels(channels: readonly ChannelHealth[]): Samples {
   const sums = (of: (channel: ChannelHealth) => number): Sample[] => {
     const totals = new Map<string, number>();

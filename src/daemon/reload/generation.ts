@@ -55,17 +55,17 @@ import { createLifetime } from './lifetime.ts';
 import type { LoadedPolicyFile } from './policy-files.ts';
 import { createWaysOut } from './ways-out.ts';
 
-/** The material of a generation. */
+/** The parts that a generation is built of. */
 interface Material {
   readonly config: Config;
   readonly files: Files;
-  /** All that policies of files may name. */
+  /** Names that policies of files may use. */
   readonly known: KnownNames;
   readonly catalogues: Catalogues;
 }
 
 /**
- * Returns the names that hold in a configuration. Those of the generation before are used again where the
+ * Makes the catalogues and names of a configuration. Those of the generation before are used again where the
  * tools are the same. Throws `ConfigError` with the mistakes of tools and routes.
  */
 export function openMaterial(config: Config, files: Files, on: Foundations, before?: Gate): Material {
@@ -157,7 +157,7 @@ function createOutside({ config, files }: Material, on: Foundations, ownPrefix: 
   return { guard, ...waysOut, ...lifetime };
 }
 
-/** Makes what all that judge have in common: the stages of calls, messages, answers and simulations. */
+/** Makes the parts that the stages of calls, messages, answers and simulations have in common. */
 function createJudging({ config, catalogues }: Material, on: Foundations, tenants: Tenants) {
   const { store, readers, injections, meanings, beginnings, secrets } = on;
   const tools = { engine: on.engines.common, injections, meanings };
@@ -209,7 +209,7 @@ const createCredentialsOf = (
     onFailure: (where, err) => log.warn({ ...where, err }, 'a token cannot be fetched'),
   });
 
-/** Returns who follows calls on their way out: the access log, and spans. */
+/** Returns what follows calls on their way out: the access log, and spans. */
 const createWatch = ({ log, telemetry }: Config, on: Foundations): CallWatch | undefined =>
   joinedWatch([
     ...(log.access ? [createAccessLog(on.log, Date.now)] : []),
@@ -261,7 +261,10 @@ interface AnswerParts extends Pick<Gate, 'policies' | 'tenants' | 'toolSettings'
   readonly judging: ReturnType<typeof createJudging>;
 }
 
-/** Makes each tenant's engine now, so that no call waits for it. Throws `ConfigError` where it cannot. */
+/**
+ * Makes the engine of each tenant now, so that no call waits for it. Throws `ConfigError` for mistakes in its
+ * detectors.
+ */
 export function enginesFor(config: Config, engines: Engines): (tenantId: string) => DetectorEngine {
   const tenants = [...config.tenants.values()];
   const mistakes = tenants.flatMap((tenant, index) =>
@@ -273,7 +276,10 @@ export function enginesFor(config: Config, engines: Engines): (tenantId: string)
   return (tenantId) => ofTenant.get(tenantId) ?? engines.common;
 }
 
-/** A route's misspelt tool would pass by the rules for the one that is meant. */
+/**
+ * Checks that the tools of routes exist. A misspelt tool would escape the rules for the tool that is meant.
+ * Throws `ConfigError`.
+ */
 export function checkTools({ file, inbound, tools }: Config, { common }: Catalogues): void {
   const known = new Set([...common.tools, ...tools].map((it) => it.name));
   const mistakes: Mistake[] = [];

@@ -3,33 +3,33 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { replaceFile } from '../../util/files/replace-file.ts';
 
-/** The result of the last reload, for whoever has asked for it on this machine. */
+/** The result of the last reload, kept for people on this machine. */
 export interface LastReload {
   readonly at: string;
   readonly generation: number;
   /** Paths of keys whose value changed, at most 100. Paths of secrets are among them, values never. */
   readonly changed: readonly string[];
-  /** Null where it was taken. */
+  /** The reason why it was refused; null where it was taken. */
   readonly error: string | null;
 }
 
 export const lastReloadFile = ({ state }: Pick<Config, 'state'>): string =>
   join(state.dir, 'last-reload.json');
 
-/** Replaced in one step; that it cannot be written keeps no reload from being taken. */
+/** Writes the result of a reload, in one step. A reload is taken even if this file cannot be written. */
 export function noteReload(config: Config, reload: Omit<LastReload, 'at'>): void {
   const file = lastReloadFile(config);
   try {
     const text = JSON.stringify({ at: new Date().toISOString(), ...reload });
     replaceFile(file, `${text}\n`, 0o600);
   } catch {
-    // The log has the same.
+    // The log has the same facts.
   }
 }
 
 const changedMax = 100;
 
-/** Returns the keys that differ, as the file names them. */
+/** Returns at most 100 paths of keys whose values differ, as the file names them. */
 export function changedKeys(before: Config, after: Config): readonly string[] {
   const found: string[] = [];
   const walk = (a: unknown, b: unknown, path: string): void => {
@@ -48,13 +48,19 @@ export function changedKeys(before: Config, after: Config): readonly string[] {
   return found;
 }
 
-/** Compares lists entry by entry, since a reload keeps the entries that did not change. */
+/**
+ * Tells whether two values are the same. Lists are compared entry by entry, since a reload keeps the entries
+ * that did not change.
+ */
 const isSame = (a: unknown, b: unknown): boolean =>
   Array.isArray(a) && Array.isArray(b)
     ? a.length === b.length && a.every((it, index) => it === b[index] || isDeepStrictEqual(it, b[index]))
     : isDeepStrictEqual(a, b);
 
-/** Returns a mapping's members by their names in the file; undefined for others. Lists count as a whole. */
+/**
+ * Returns a mapping's members by their names in the file; undefined for any other value. Lists count as one
+ * value.
+ */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (value instanceof Map) return new Map([...value].map(([name, it]) => [String(name), it]));
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;

@@ -1,4 +1,7 @@
-/** Counts a generation's requests. `close` is called once, when it has retired and the last is over. */
+/**
+ * Counts a generation's requests. `close` is called once, when the generation has retired and its last
+ * request is over.
+ */
 export function createLifetime(close: () => void) {
   let isRetired = false;
   let running = 0;

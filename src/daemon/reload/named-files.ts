@@ -1,12 +1,15 @@
 import { cannotBeRead } from '../../config/checks/references.ts';
 import { ConfigError, type Files } from '../../config/load.ts';
 
-/* The named files that a reload reads again. */
+/* Reads the files that the configuration names, and that a reload reads again. */
 
 const policyBytesMax = 16 * 1024 * 1024;
 const rootsBytesMax = 16 * 1024 * 1024;
 
-/** Reads it as text; the parser finds what is no UTF-8. Throws `ConfigError` where it cannot be read. */
+/**
+ * Reads a policy file as text; the parser finds what is no UTF-8. Throws `ConfigError` where it cannot be
+ * read.
+ */
 export function readPolicyFile(files: Files, file: string): string {
   try {
     return files.read(file, policyBytesMax).toString('utf8');

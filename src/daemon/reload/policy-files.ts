@@ -8,24 +8,24 @@ import { readPolicyFile } from './named-files.ts';
 /** A file of policies, as it was read last. */
 export interface LoadedPolicyFile {
   readonly file: string;
-  /** The digest of the text: while it is the same, so are the documents. */
+  /** The digest of the text; the same digest means the same documents. */
   readonly digest: string;
   readonly documents: readonly PolicyDocument[];
 }
 
-/** The result of reading one file, or one pattern. */
+/** The result of reading one file, or a pattern without files. */
 export type ToldPolicies =
   | { readonly unmatched: string }
   | {
       readonly file: string;
       readonly digest: string;
-      /** undefined: they are those of the same text. */
+      /** The policies; undefined where they are those of `before`, since the text is the same. */
       readonly documents: readonly PolicyDocument[] | undefined;
       readonly warnings: readonly FileProblem[];
     }
   | { readonly mistakes: readonly Mistake[] };
 
-/** Reads the files of the patterns one by one. Those with a digest in `before` come without documents. */
+/** Reads the files of the patterns one by one. Files with a digest in `before` come without documents. */
 export function* readPolicies(
   patterns: readonly string[],
   { files, known, before }: { files: Files; known: KnownNames; before: ReadonlyMap<string, string> },
@@ -53,7 +53,10 @@ export function* readPolicies(
   }
 }
 
-/** Whoever writes a file anew empties it first, and a reload may come in between. */
+/**
+ * The mistake of a file that has become empty. A program that writes a file anew empties it first, and a
+ * reload may come in between.
+ */
 const emptied =
   'is empty, and was not; if its policies shall not hold any more, remove it, or leave a comment in it';
 
@@ -73,7 +76,7 @@ export class PolicyCollector {
   readonly #before: ReadonlyMap<string, LoadedPolicyFile>;
   readonly #mistakes: Mistake[] = [];
   readonly #files: LoadedPolicyFile[] = [];
-  /** The first policy of each name and environment, and its file. */
+  /** The first policy of each name and environments, with its file. */
   readonly #named = new Map<string, { readonly file: string; readonly document: PolicyDocument }>();
 
   constructor(log: Pick<Log, 'warn'>, before: readonly LoadedPolicyFile[] = []) {
@@ -81,7 +84,7 @@ export class PolicyCollector {
     this.#before = new Map(before.map((it) => [it.file, it]));
   }
 
-  /** Returns those that need not be told again. */
+  /** Returns the digests of files whose documents are known already. */
   get digests(): ReadonlyMap<string, string> {
     return new Map([...this.#before.values()].map(({ file, digest }) => [file, digest]));
   }
@@ -101,7 +104,10 @@ export class PolicyCollector {
     }
   }
 
-  /** Policies of one name have one id, so that lists and traces cannot tell them apart. */
+  /**
+   * Warns of policies with one name in a tenant. They have one id, so lists and traces cannot tell them
+   * apart.
+   */
   #warnOfTwins(file: string, documents: readonly PolicyDocument[]): void {
     for (const document of documents) {
       const { name, envNames = [] } = document;
@@ -125,7 +131,9 @@ export class PolicyCollector {
 const haveOneTenant = ({ tenants: some }: PolicyDocument, { tenants: others }: PolicyDocument): boolean =>
   !some || !others || some.some((it) => others.includes(it));
 
-/** Returns all of it at once, for who has nothing else to do meanwhile. */
+/**
+ * Reads all policy files at once, for a process that has nothing else to do meanwhile. Throws `ConfigError`.
+ */
 export function loadPolicyFiles(
   { file, policies }: { readonly file: string | undefined; readonly policies: readonly string[] },
   known: KnownNames,
@@ -137,7 +145,10 @@ export function loadPolicyFiles(
   return collector.result(file);
 }
 
-/** A mistake in another file than the configuration, so its path has the line. */
+/**
+ * Returns a mistake in a policy file. Its path has file, line and column, since it does not stand in the
+ * configuration.
+ */
 function inFile({ file, line, column, path, message }: FileProblem): Mistake {
   const place = [file, line, column].filter((it) => it !== undefined).join(':');
   return { path: `${place} ${path}`.trimEnd(), line: undefined, message };

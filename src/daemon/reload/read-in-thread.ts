@@ -14,20 +14,20 @@ import { filesTaken, type TakenFiles } from '../workers/taken-files.ts';
 import { PolicyCollector, type ToldPolicies } from './policy-files.ts';
 
 /*
- * A large configuration takes seconds to read, which no call shall wait behind. A thread reads it, and this
- * one takes over what has changed, in slices: entries that say the same as before stay the same objects.
+ * A large configuration takes seconds to read, which no call shall wait for. A thread reads it, and this one
+ * takes over what has changed, in slices: entries that say the same as before stay the same objects.
  */
 
 export interface ReadTask {
   readonly file: string | undefined;
   readonly env: Environment;
-  /** undefined: the files are those of the disk. */
+  /** The files to read from; undefined for those of the disk. */
   readonly taken: TakenFiles | undefined;
-  /** Long lists come through it in pieces, to be taken when there is time. */
+  /** The port that long lists come through, in pieces that are taken when there is time. */
   readonly port: MessagePort;
 }
 
-/** Lists that may have thousands of entries, with the id of an entry. */
+/** Lists that may have thousands of entries, with what returns the id of an entry. */
 const idOf = {
   tenants: (it) => it.id,
   agents: (it) => it.id,
@@ -42,10 +42,10 @@ type Entry = EntryOf<ListName>;
 
 export const lists = Object.keys(idOf) as readonly ListName[];
 
-/** Few enough to be read from the port in a fraction of a millisecond. */
+/** Entries of one message, few enough to be read from the port in a fraction of a millisecond. */
 export const entriesAtOnce = 50;
 
-/** All but what stands in the lists, which are empty here. */
+/** The configuration without the entries of the long lists, which are empty here. */
 type Rest = Record<keyof Omit<Config, 'defaultTenant'>, unknown>;
 
 export type ReaderMessage =
@@ -63,11 +63,17 @@ interface Piece {
 }
 
 const heapMbMax = 1024;
-/** Nearly all that a reading makes lives to its end: a small nursery would copy it again and again. */
+/**
+ * Megabytes for new objects. Nearly all that a reading makes lives to its end: a small nursery would copy it
+ * again and again.
+ */
 const nurseryMb = 64;
 const answerMsMax = 60_000;
 
-/** Gives `use` the present configuration; policies can be read while it runs. Throws what reading throws. */
+/**
+ * Gives `use` the present configuration and returns its result. Policies can be read while `use` runs. Throws
+ * what reading throws.
+ */
 export async function readInThread<T>(
   task: Omit<ReadTask, 'port'>,
   before: Config,
@@ -111,12 +117,15 @@ export async function readInThread<T>(
 
 type Answer = Exclude<ReaderMessage, { readonly failure: Failure }>;
 
-/** Answers its next answer; throws what the thread has failed with. */
+/**
+ * Returns what waits for the next answer of a thread. It throws what the thread has failed with, and after a
+ * minute without an answer.
+ */
 function answersOf(worker: Worker): () => Promise<Answer> {
   const { promise: ended, reject } = Promise.withResolvers<never>();
   worker.once('error', reject);
   worker.once('exit', () => reject(new Error('reading the configuration ended without a result')));
-  // It may end while nobody waits for it.
+  // The thread may end while nobody waits for it.
   ended.catch(() => undefined);
   return async () => {
     const signal = AbortSignal.timeout(answerMsMax);
@@ -126,7 +135,7 @@ function answersOf(worker: Worker): () => Promise<Answer> {
   };
 }
 
-/** Takes all that waits in the port. */
+/** Takes all messages that wait in the port. */
 async function drain<T>(port: MessagePort, take: (message: T) => void): Promise<void> {
   const pace = new Pace();
   for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) {
@@ -144,7 +153,7 @@ async function takeConfig(told: Answer, port: MessagePort, before: Config): Prom
   await drain<Piece>(port, ({ list, entries }) => read.get(list)?.add(entries));
   for (const key of Object.keys(rest) as (keyof Rest)[])
     if (key !== 'origins') rest[key] = keptOr(before[key], rest[key]);
-  // There are as many origins as values, and nobody asks whether they are those of before.
+  // Origins are not compared: there are as many as values, and nobody asks whether they are those of before.
   rest.origins = Object.freeze(await mapInSlices(rest.origins as Config['origins'], frozen));
   const asList = (list: ListName) => Object.freeze(read.get(list)?.entries ?? []);
   const asMap = (list: ListName) => new Map(asList(list).map((it) => [nameOf(list, it), it]));
@@ -166,7 +175,7 @@ async function entriesByName(list: ListName, { [list]: entries }: Config): Promi
   return new Map(named);
 }
 
-/** One list of the configuration, as it comes in pieces. */
+/** Collects one list of the configuration, which comes in pieces. */
 class List {
   readonly entries: Entry[] = [];
   readonly #list: ListName;
@@ -185,7 +194,7 @@ class List {
 const keptOr = <T>(before: unknown, next: T): T =>
   isDeepStrictEqual(before, next) ? (before as T) : frozen(next);
 
-/** Values from another thread are no longer frozen. Schemas bound their depth. */
+/** Freezes a value, since values from another thread are not frozen any more. Schemas bound its depth. */
 function frozen<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
   for (const it of value instanceof Map || value instanceof Set ? value.values() : Object.values(value))

@@ -12,12 +12,12 @@ import {
   type ReadTask,
 } from './read-in-thread.ts';
 
-/** This thread of `readInThread` reads a configuration, and then the policies, when it is told to. */
+/** The thread of `readInThread`. It reads a configuration, and then the policies, when it is told to. */
 const { file, env, taken, port } = workerData as ReadTask;
 const files = taken ? filesTaken(taken) : disk;
 const tools: KnownTool[] = [];
 
-// A message of a thread that ends by itself can be lost: this one stays until it is terminated.
+// A message of a thread that ends by itself can be lost, so this one stays until it is terminated.
 parentPort?.ref();
 
 const tell = (told: ReaderMessage): void => parentPort?.postMessage(told);

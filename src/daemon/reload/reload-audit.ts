@@ -3,7 +3,7 @@ import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 import type { ConfigStatus } from '../config-status.ts';
 
-/** Notes a reload in each tenant's audit log. Nobody but the end of the process waits for it. */
+/** Notes a reload in each tenant's audit log. Only the end of the process waits for it. */
 export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log) {
   let writing = Promise.resolve();
 
@@ -22,7 +22,7 @@ export function createReloadAudit(store: Pick<Store, 'appendAudit'>, log: Log) {
           { err: error, tenant_id: tenantId, ...details },
           'a reload could not be written to the audit log',
         );
-        // Each further tenant would be waited for as long.
+        // While the state is away, each further tenant would take as long as this one.
         if (toGatewayError(error).code === 'STATE_UNAVAILABLE') return;
       }
     }

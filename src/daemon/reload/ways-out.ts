@@ -15,7 +15,10 @@ interface WaysOutOptions extends Pick<UpstreamOptions, 'guard' | 'ownPrefix' | '
   ownListeners(): readonly ListenerAddress[];
 }
 
-/** Makes all of a generation's ways to other hosts: with one resolver, the same roots and parent proxy. */
+/**
+ * Makes all of a generation's ways to other hosts. They have one resolver, the same roots and the same parent
+ * proxy.
+ */
 export function createWaysOut(
   config: Config,
   files: Files,
@@ -31,24 +34,24 @@ export function createWaysOut(
   };
   const dialer = new Dialer({ ...dialing, guard });
   return {
-    /** For calls that were let out. */
+    /** Sends the calls that were let out. */
     upstream: new Upstream({
       ...{ ...dialing, guard, responseTimeoutMs, idleTimeoutMs, h2, ownPrefix, watch },
       connectionsMax: connectionsMaxOf(config),
     }),
-    /** Sends what the gateway itself asks for calls, such as tokens. */
+    /** Sends requests of the gateway itself that calls need, such as those for tokens. */
     ownClient: createHttpClient({ connect: (to) => dialer.dial(to, 'http/1.1'), idleTimeoutMs }),
-    /** For notices. */
+    /** Sends notices and telemetry. */
     transport: createTransport({ ...dialing, deny, ownListeners }),
   };
 }
 
-/** The listeners that an agent may call by, each with as many connections as it may have. */
+/** The number of listeners that an agent may call by. Each allows an agent its own number of connections. */
 const listeners = 2;
 
 /**
- * Connections to one host that the agents of a tenant share. One agent, with calls that never end, has half of
- * them at most.
+ * Returns the bound on connections to one host, which the agents of a tenant share. An agent whose calls
+ * never end has half of them at most.
  */
 function connectionsMaxOf({ limits, tenants }: Config): number {
   let perAgent = limits.maxConnectionsPerAgent;

@@ -7,7 +7,7 @@ import { makeFolder } from '../../util/files/make-folder.ts';
 import { replaceFile } from '../../util/files/replace-file.ts';
 import type { Bound } from '../bound.ts';
 
-/* The daemon's announcements of itself, for one process or many. */
+/* Tells people and scripts about the daemon, of one process or many. */
 
 export function urlsOf(
   config: Config,
@@ -19,7 +19,7 @@ export function urlsOf(
   };
 }
 
-/** Warns of what is allowed and yet unwise. */
+/** Warns of settings that are allowed and yet unwise. */
 export function warn(config: Config, log: Log): void {
   for (const warning of config.warnings) log.warn({ warning }, 'the configuration is taken with a warning');
 }
@@ -29,7 +29,7 @@ export function tellRefusal(error: unknown, log: Log): void {
   log.error(reason, 'the configuration was refused; the old one stays');
 }
 
-/** For scripts: where this daemon listens, and its process. */
+/** Writes down for scripts where this daemon listens, and the id of its process. */
 export function announce({ state, pidFile }: Config, bound: Bound): void {
   const file = join(state.dir, 'listening.json');
   replaceFile(file, `${JSON.stringify({ ...bound, pid: process.pid })}\n`);
@@ -41,7 +41,7 @@ function writePid(file: string): void {
   writeFileSync(file, `${process.pid}\n`);
 }
 
-/** After a reload the process id stands in the file that is named now, and in no other. */
+/** Moves the process id after a reload into the file that is named now. */
 export function movePid(before: Config, next: Config): void {
   if (before.pidFile === next.pidFile) return;
   if (next.pidFile) writePid(next.pidFile);

@@ -11,8 +11,8 @@ import { readerOfRoots } from '../reload/named-files.ts';
 import { readListenersTls } from './listener-tls.ts';
 
 /**
- * Throws ConfigError with everything that is wrong with the files and folders that a configuration names,
- * before any of them is made.
+ * Throws ConfigError with everything that is wrong with the files and folders that a configuration names.
+ * This comes before any of them is made.
  */
 export function checkFiles(config: Config, files: Files): void {
   runChecks(config, files, [
@@ -26,7 +26,10 @@ export function checkFiles(config: Config, files: Files): void {
   ]);
 }
 
-/** Does the same for files that a reload takes over: authorities of upstreams, and what it may write. */
+/**
+ * Checks the files that a reload takes over: authorities of upstreams, and files that it may write. Throws as
+ * `checkFiles`.
+ */
 export function checkReloadedFiles(config: Config, files: Files): void {
   runChecks(config, files, [...upstreamRootChecks(config, files), ...writtenChecks(config)]);
 }
@@ -65,19 +68,21 @@ function mistakesOf(path: string, check: () => unknown): readonly Mistake[] {
   }
 }
 
-/** Says which file, and what about it, in words instead of a name of the operating system. */
+/** Returns a sentence on which file is wrong and why, instead of a code of the operating system. */
 function toSentence(error: NodeJS.ErrnoException): string {
   const { code, path, message } = error;
   return path === undefined || code === undefined ? message : cannotBeRead(path, error);
 }
 
-/** Its key is made beside the state where no file is named: that is the start's to do. */
+/**
+ * Checks the key of the vault where the configuration names one. Else the start makes one beside the state.
+ */
 function checkVault(config: Config): void {
   const { keyFile, key } = config.vault;
   if (key !== null || keyFile !== null) openVault(config);
 }
 
-/** A pair that is not there at all is made by the start. */
+/** Checks the certificate and key of the authority, or that the start can make them. */
 function checkAuthority({ authority: { cert: certFile, key: keyFile } }: Config): void {
   if (certFile === keyFile) throw new Error(`must be two files, not both ${certFile}`);
   const isThere = [certFile, keyFile].map((it) => existsSync(it));
@@ -85,20 +90,20 @@ function checkAuthority({ authority: { cert: certFile, key: keyFile } }: Config)
   else checkFolder(dirname(isThere[1] ? certFile : keyFile));
 }
 
-/** A folder that is there, or can be made. */
+/** Checks that a path is a folder that may be written, or that such a folder can be made. */
 function checkFolder(path: string): void {
   const there = nearestOf(path);
   if (!statSync(there).isDirectory()) throw new Error(`${there} is no folder`);
   checkWritable(there);
 }
 
-/** A place for a file that is written anew. */
+/** Checks that a file can be written anew at a path. */
 function checkPlaceOfFile(path: string): void {
   if (existsSync(path) && statSync(path).isDirectory()) throw new Error(`${path} is a folder`);
   checkFolder(dirname(path));
 }
 
-/** A file that may be written, or a place for one. */
+/** Checks that a file may be written, or can be made where there is none. */
 function checkAppendable(path: string): void {
   if (!existsSync(path)) checkFolder(dirname(path));
   else if (statSync(path).isDirectory()) throw new Error(`${path} is a folder`);

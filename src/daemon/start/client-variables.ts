@@ -1,4 +1,6 @@
-/* The variables by which programs find the gate and its authority, and how shells read them. */
+/*
+ * The variables by which programs find the gateway and its authority, and the form in which shells read them.
+ */
 
 /** Variables by which the usual programs and libraries find the authority's certificate. */
 export const caVariables = [
@@ -20,7 +22,7 @@ export const caVariables = [
 
 const ownHosts = 'localhost,127.0.0.1,::1';
 
-/** Returns the variables that a program needs to leave through the gate. */
+/** Returns the variables that a program needs so that its calls go through the gateway. */
 export function clientVariables(proxyUrl: string, caFile: string): Record<string, string> {
   return {
     HTTPS_PROXY: proxyUrl,
@@ -34,13 +36,13 @@ export function clientVariables(proxyUrl: string, caFile: string): Record<string
   };
 }
 
-/** Values as a shell reads them: quoted, whatever is in them. */
+/** Returns exports for a shell, with each value in quotes, whatever is in it. */
 export const toExports = (values: Readonly<Record<string, string>>): string =>
   Object.entries(values)
     .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
     .join('');
 
-/** Reads the text of `toExports`. */
+/** Parses the text of `toExports`. Other lines are passed over. */
 export function readExports(text: string): Map<string, string> {
   const values = new Map<string, string>();
   for (const [, name = '', quoted = ''] of text.matchAll(/^export ([A-Za-z_]+)='((?:[^']|'\\'')*)'$/gm)) {

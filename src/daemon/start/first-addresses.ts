@@ -7,7 +7,7 @@ import { readExports } from './client-variables.ts';
 
 /* Finds the addresses of a daemon that is started without a configuration. */
 
-/** `host:port` of the two listeners. */
+/** The addresses of the two listeners, as `host:port`. */
 export interface FirstAddresses {
   readonly proxy: string;
   readonly control: string;
@@ -19,7 +19,7 @@ const host = '127.0.0.1';
 const portsTried = 100;
 
 /**
- * Answers the addresses that were asked for, else those of the first start, else the usual ones. On a first
+ * Returns the addresses that were asked for, else those of the first start, else the usual ones. On a first
  * start, a port that is taken gives way to the next free one.
  */
 export async function firstAddresses(file: string, env: Environment): Promise<FirstAddresses> {
@@ -52,7 +52,10 @@ export async function firstAddresses(file: string, env: Environment): Promise<Fi
 
 const hostOf = (url: string | undefined): string | undefined => (url && URL.parse(url)?.host) || undefined;
 
-/** A free port stands for port 0, since it is written down before the daemon listens. */
+/**
+ * Returns an address with a free port in the place of port 0, because it is written down before the daemon
+ * listens.
+ */
 async function freeOf(asked: string): Promise<string> {
   const address = parseListenAddress(asked);
   if (address?.kind !== 'tcp' || address.port !== 0) return asked;
@@ -70,7 +73,7 @@ async function nextFree(usual: number, used: ReadonlySet<number>): Promise<numbe
   );
 }
 
-/** Listens for a moment. Rejects where the port is taken. */
+/** Listens for a moment and returns the port. Rejects where it is taken. */
 async function boundPort(port: number, on: string): Promise<number> {
   const server = createServer();
   server.listen(port, on);

@@ -14,20 +14,23 @@ import type { FirstAddresses } from './first-addresses.ts';
 
 /** The state folder of `npm start`, seen from the working directory. */
 const stateDir = './data';
-/** In the folder of the state. */
+/** The name of the file with the secrets, in the folder of the state. */
 export const firstStartFile = 'first-start.env';
 const tenantId = 'default';
 const envName = 'default';
 const agentName = 'agent';
 
-/** All but the two that let a key decide over others. */
+/** All permissions but the two that let a key decide over others. */
 const firstPermissions = permissions.filter((it) => it !== 'approvals:decide' && it !== 'admin');
 
-/** The secrets and ids of a start without a configuration: made once, kept in `data/first-start.env`. */
+/**
+ * The secrets and ids of a start without a configuration. They are made once and kept in
+ * `data/first-start.env`.
+ */
 export interface FirstStart {
   readonly file: string;
   readonly isNew: boolean;
-  /** The file's text. */
+  /** The text of the file. */
   readonly exports: string;
   readonly agentId: string;
   readonly keyId: string;
@@ -36,14 +39,14 @@ export interface FirstStart {
   readonly addresses: FirstAddresses;
 }
 
-/** The file of a first start in this folder. */
+/** Returns the path of the file of a first start in this folder. */
 export const firstStartPath = (): string => resolve(stateDir, firstStartFile);
 
 const usualAddresses: FirstAddresses = { proxy: '127.0.0.1:8080', control: '127.0.0.1:8081', moved: [] };
 
 /**
- * Loads or makes the first start's file, in which the addresses are always those of this start. It is whole
- * and on disk before any of it is in the state, so the next start mends a crash between the two.
+ * Loads or makes the first start's file, and writes the addresses of this start into it. The file is whole
+ * and on disk before any of it is in the state. So the next start mends a crash between the two.
  */
 export function openFirstStart(env: Environment, addresses = usualAddresses): FirstStart {
   const file = firstStartPath();
@@ -72,7 +75,7 @@ export function openFirstStart(env: Environment, addresses = usualAddresses): Fi
   };
 }
 
-/** Returns the configuration that stands where no file does; every key that is not named has its default. */
+/** Returns the configuration of a start without a file. Keys that are not named have their defaults. */
 export function firstStartConfig(first: FirstStart): Record<string, unknown> {
   return {
     proxy: { listen: first.addresses.proxy },
@@ -127,7 +130,7 @@ function makeFile(file: string, adminSecret: string | undefined, addresses: Firs
   try {
     linkSync(draft, file);
   } catch (error) {
-    // Another start was first: its file is as good as ours.
+    // Another start has made the file, which is as good as ours.
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
   } finally {
     rmSync(draft, { force: true });
@@ -138,7 +141,7 @@ function makeFile(file: string, adminSecret: string | undefined, addresses: Firs
 function moveFile(file: string, addresses: FirstAddresses): void {
   const values = Object.fromEntries(readExports(readOwn(file)));
   const urls = urlsOf(addresses, values['POSTERN_KEY'] ?? '');
-  // A file that lacks something is refused by whoever reads it.
+  // `openFirstStart` refuses a file that lacks something else.
   if (values['HTTPS_PROXY'] === urls['HTTPS_PROXY'] && values['POSTERN_URL'] === urls['POSTERN_URL']) return;
   renameSync(writeDraft(file, toExports({ ...values, ...urls })), file);
 }
@@ -153,7 +156,7 @@ const urlsOf = ({ proxy, control }: FirstAddresses, key: string): Readonly<Recor
 const reachable = (address: string): string =>
   address.replace(/^0\.0\.0\.0:/, '127.0.0.1:').replace(/^\[::\]:/, '[::1]:');
 
-/** Writes a whole file to the disk, beside the one that it is to be. */
+/** Writes a draft to the disk, beside the file that it shall become, and returns its path. */
 function writeDraft(file: string, text: string): string {
   const draft = join(dirname(file), `.first-start.${randomBytes(8).toString('hex')}`);
   writeFileSync(draft, text, { flag: 'wx', mode: 0o600, flush: true });

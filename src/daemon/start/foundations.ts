@@ -63,9 +63,9 @@ export interface OpenedFoundations {
   readonly foundations: Foundations;
   readonly authority: Authority;
   readonly feedConnections: FeedConnections;
-  /** To be given the channels, and then started. */
+  /** The notifications, which have no channels yet and are to be started. */
   readonly notifications: Notifications;
-  /** See `openReaders`. */
+  /** Starts the reader threads; see `openReaders`. */
   startReaders(): void;
 }
 
@@ -77,7 +77,7 @@ export async function openFoundations(
   const { counters } = metrics;
   const state = measuredStore(await openState(config, plainLog, closers), counters);
   const controlUrl = () => `${config.control.tls ? 'https' : 'http'}://${bound().control[0]}`;
-  // Failures of notices are not told by notices.
+  // These use the plain log: failures of notices are not told by notices.
   const notifying = { config, controlUrl, log: plainLog, sweeps: place.slot === 1 };
   const { notifications, store } = openNotifications(state, notifying, closers);
   const log = withErrorsTold(plainLog, (notice) => notifications.tell(notice), Date.now);
@@ -138,7 +138,7 @@ async function openState({ state }: Config, log: Log, closers: AsyncDisposableSt
   return store;
 }
 
-/** Makes the throttles of keys and secrets, and has failures counted and logged. */
+/** Makes the throttles of keys and secrets. Failures are counted and logged. */
 const openThrottles = ({ workers }: WorkerSlot, counters: Counters, log: Log): AuthThrottles =>
   createAuthThrottles(workers, {
     told({ address, keyId, entrance, reason, isLast }) {
@@ -155,7 +155,7 @@ const openThrottles = ({ workers }: WorkerSlot, counters: Counters, log: Log): A
     counted: (entrance, reason) => counters.authFailures.get(entrance)?.add(reason),
   });
 
-/** Opens the way of notices. What is written through the store that it returns is told of at once. */
+/** Opens the way of notices. What is written through the returned store is told at once. */
 function openNotifications(
   state: Store,
   options: Pick<NotificationsOptions, 'config' | 'controlUrl' | 'log' | 'sweeps'>,
@@ -190,7 +190,7 @@ const openThreatFeeds = (
     log,
   });
 
-/** Opens the services that people and calls wait at. */
+/** Opens the services that people and calls wait for. */
 function openDesks(
   store: Store,
   traces: Store,
@@ -213,7 +213,7 @@ function openDesks(
   };
 }
 
-/** Tells of a feed's trouble in the log and by a notice. */
+/** Returns what tells of a feed's trouble, in the log and by a notice. */
 const toldOfTrouble =
   (log: Log, notifications: Notifications): NonNullable<FeedsOptions['onTrouble']> =>
   ({ name, status, lastError }) => {
@@ -221,7 +221,7 @@ const toldOfTrouble =
     notifications.tell(feedFailed(name, status, Date.now()));
   };
 
-/** The data that comes with the program. */
+/** Reads the data that comes with the program. */
 const packagedData = (): PackagedData => ({
   injections: packagedInjections(),
   meanings: packagedMeanings(),
@@ -230,7 +230,7 @@ const packagedData = (): PackagedData => ({
   toolTables: ownTables(),
 });
 
-/** Opens the journal of this process, once all that others have left behind is in the state. */
+/** Opens the journal of this process, after shipping what other processes have left behind. */
 async function openJournal(
   state: Config['state'],
   place: WorkerSlot,
@@ -239,13 +239,17 @@ async function openJournal(
 ): Promise<Journal> {
   const journal = new Journal({ ...options, dir: holdJournal(state, place, closers) });
   closers.defer(() => journal.close());
-  // Lines that a killed process left count before the first call does: no quota and no use is given twice.
+  // Lines that a killed process left are counted before the first call, so that no quota and no use is given
+  // twice.
   await journal.flush();
   await shipLeftBehind(state.dir, place, options);
   return journal;
 }
 
-/** Asked for every call on an inbound route, so the addresses are read once for each binding. */
+/**
+ * Returns what lists the daemon's own listeners. It is asked for every call on an inbound route, so the
+ * addresses are parsed once for each binding.
+ */
 function createOwnListeners(bound: () => Bound): () => readonly ListenerAddress[] {
   let last: Bound | undefined;
   let listeners: readonly ListenerAddress[] = [];

@@ -11,12 +11,12 @@ export interface ListenerTls {
 }
 
 export interface ListenersTls {
-  /** Undefined where the listener speaks plain text. */
+  /** The identity; undefined where the listener speaks plain text. */
   readonly proxy: ListenerTls | undefined;
   readonly control: ListenerTls | undefined;
 }
 
-/** Reads certificates and keys. Throws ConfigError for an unreadable file or a wrong key. */
+/** Reads certificates and keys of the listeners. Throws ConfigError for an unreadable file or a wrong key. */
 export const readListenersTls = (config: Config, files: Files): ListenersTls => ({
   proxy: readTls(config, files, 'proxy'),
   control: readTls(config, files, 'control'),

@@ -15,13 +15,16 @@ import { readToldAddress } from './told-address.ts';
 
 interface ListenerOptions {
   readonly limits: () => Config['limits'];
-  /** Every connection begins with a PROXY header; one without it is closed without an answer. */
+  /**
+   * Tells whether every connection must begin with a PROXY header. One without it is closed without an
+   * answer.
+   */
   readonly isTold: boolean;
-  /** Undefined where plain text is spoken. */
+  /** The TLS identity; undefined where plain text is spoken. */
   readonly tls: ListenerTls | undefined;
-  /** Counts those of this listener. */
+  /** The connections of this listener, which it counts. */
   readonly connections: Connections;
-  /** Answers for which address a connection counts until its client is known; undefined for none. */
+  /** Returns the address that a connection counts for until its client is known; undefined for none. */
   readonly addressOf: (socket: Socket) => string | undefined;
 }
 
@@ -30,8 +33,8 @@ export type Listener = ReturnType<typeof createListener>;
 const alpnProtocols = ['http/1.1'];
 
 /**
- * Takes connections, and hands on those that speak HTTP. A `tls.Server` would hide which connection a TLS
- * socket stands on, and so its told address; therefore TLS is done here.
+ * Takes connections, and hands on those that speak HTTP. TLS is done here: a `tls.Server` would hide the
+ * connection under a TLS socket, and so its told address.
  */
 export function createListener(
   serve: (socket: Socket) => void,
@@ -54,12 +57,13 @@ export function createListener(
     else serve(secured);
   }
 
-  // To whoever speaks HTTP on it is left what it means that a client closes its side.
+  // A client may close its own side first; the code that speaks HTTP on the connection decides what that
+  // means.
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on('error', () => socket.destroy());
     const refusal =
       connections.arrive(socket) ?? connections.comeFrom(socket, isTold ? untold : addressOf(socket));
-    // Who is about to speak TLS could not read an answer.
+    // A client that is about to speak TLS could not read an answer.
     if (refusal && secureContext) socket.destroy();
     else if (refusal) turnAway(socket, refusal);
     else if (isTold || secureContext) prepare(socket).catch(() => socket.destroy());
@@ -67,20 +71,23 @@ export function createListener(
   });
   return {
     server,
-    /** New connections see these certificates. */
+    /** Makes new connections see these certificates. */
     showTls(next: ListenerTls) {
       if (secureContext) secureContext = createSecureContext(next);
     },
   };
 }
 
-/** Answers a connection for which there is no place, and closes it. */
+/** Answers a connection that is refused, and closes it. */
 function turnAway(socket: Socket, refusal: GatewayError): void {
   socket.resume();
   socket.end(rawProblem(refusal), () => socket.destroy());
 }
 
-/** Listens; resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. */
+/**
+ * Listens. Resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. Rejects with a
+ * sentence on why it cannot.
+ */
 export function listen(server: Server, address: ListenAddress): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', (error: NodeJS.ErrnoException) => reject(toListenError(error, address)));
@@ -107,7 +114,7 @@ function toListenError(error: NodeJS.ErrnoException, address: ListenAddress): Er
     : new Error(`cannot listen on ${place}: ${whyNot(error, address)}`, { cause: error });
 }
 
-/** Says in words why nobody can listen there. */
+/** Says in words why nobody can listen at an address. */
 function whyNot({ code, message }: NodeJS.ErrnoException, address: ListenAddress): string {
   if (address.kind === 'unix') {
     const folder = dirname(address.path);

@@ -5,11 +5,14 @@ import type { KnownNames } from '../../policy/index.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { type LoadedPolicyFile, loadPolicyFiles } from '../reload/policy-files.ts';
 
-/** A configuration, and the files that it was read from and names. */
+/** A configuration, and the files that it names and was read from. */
 export interface Loaded {
   readonly config: Config;
   readonly files: Files;
-  /** Those whose text is as in `before` are the same. Throws `ConfigError` with the mistakes of all. */
+  /**
+   * Reads the policy files. Files whose text is as in `before` keep their documents. Throws `ConfigError`
+   * with the mistakes of all.
+   */
   readPolicies(
     known: KnownNames,
     log: Log,
@@ -17,7 +20,7 @@ export interface Loaded {
   ): MaybePromise<readonly LoadedPolicyFile[]>;
 }
 
-/** Its policies are read in this thread. */
+/** Returns a configuration whose policies are read in this thread. */
 export const loadedHere = (config: Config, files: Files): Loaded => ({
   config,
   files,

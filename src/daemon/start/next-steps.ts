@@ -2,18 +2,20 @@ import type { Config } from '../../config/schema.ts';
 import type { SeedResult } from './seed.ts';
 
 /*
- * The missing parts of a daemon that nobody can call yet, and how to get them, for `serve` and for refused
- * commands.
+ * Says what is missing where nobody can call a daemon yet, and how to get it. `serve` and refused commands
+ * show these sentences.
  */
 
-/** Says how a daemon gets an admin secret: its own environment counts, not that of a command's shell. */
+/**
+ * Says how a daemon gets an admin secret. The daemon's own environment counts, not that of a command's shell.
+ */
 export const toGetSecret = (file: string | undefined): string =>
   `set control.admin_secret in ${file ?? 'its configuration'}, or SERVICE_API_KEYS_ADMIN_SECRET in the environment of the daemon, and restart it`;
 
 export const staleExports = (file: string): string =>
   `${file} is stale: the daemon does not know its key, or it was revoked. Remove the file, and use a key of the daemon`;
 
-/** Sentences for whoever has started the daemon; none where it can be used as it is. */
+/** Returns sentences for the person who has started the daemon; none where it can be used as it is. */
 export function nextSteps(config: Config, { hasKeys, staleExports: stale }: SeedResult): readonly string[] {
   const steps = stale === undefined ? [] : [`${staleExports(stale)}.`];
   if (hasKeys || config.file === undefined || !config.proxy.requireAuth) return steps;

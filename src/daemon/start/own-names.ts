@@ -9,9 +9,9 @@ import type { ListenersTls } from './listener-tls.ts';
 const loopback = /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|::1)$/;
 
 /**
- * Tells whether a host, in its normal form, is a name of this daemon. Names are those of the loopback, of
- * this machine and of a listener. Names in a listener's certificate and in `control.names` count, too.
- * Addresses that lead elsewhere than they say are names only where `control.names` has them.
+ * Returns what tells whether a host, in its normal form, is a name of this daemon. Names are those of the
+ * loopback, of this machine and of a listener. Names in a listener's certificate and in `control.names`
+ * count, too. Addresses that lead elsewhere than they say are names only where `control.names` has them.
  */
 export function createOwnNames(
   { proxy, control }: Pick<Config, 'proxy' | 'control'>,

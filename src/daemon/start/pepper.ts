@@ -9,8 +9,8 @@ const pepperBytes = 32;
 
 /**
  * Returns the secret that keys are hashed with. It is a file beside the local files, made on the first start.
- * Nodes that share a Redis share it, because they share the key of the vault. It is derived there (HKDF, RFC
- * 5869) of the oldest key of the vault, which stands last. It never stands in the state itself.
+ * Nodes that share a Redis and the key of the vault have the same secret. It is derived there (HKDF, RFC
+ * 5869) from the oldest key of the vault, which stands last. It never stands in the state itself.
  */
 export function loadPepper({ vault, state }: Pick<Config, 'vault' | 'state'>, log: Log): Buffer {
   if (state.url.driver === 'redis') {

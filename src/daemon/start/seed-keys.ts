@@ -12,27 +12,27 @@ import type { AuditEvent, KeyChange, KeyRecord, Store } from '../../state/store.
 import { mapInSlices, Pace } from '../../util/pace.ts';
 import { inGroups } from '../in-groups.ts';
 
-/** A page is read in one go. */
+/** Keys of a page, which is read in one go. */
 const pageSize = 100;
 
 interface SeedKeysOptions {
   readonly pepper: Buffer;
   readonly log: Log;
-  /** Agents that belong to other tenants than the configuration says. */
+  /** Ids of agents that belong to other tenants than the configuration says. */
   readonly ofOthers: ReadonlySet<string>;
-  /** Says that calls are served meanwhile. */
+  /** Tells whether calls are served meanwhile. */
   readonly hasCalls: boolean;
 }
 
 /**
- * Makes the state agree with the keys of the configuration. New ones are added, changed ones changed, and
- * removed ones revoked. A key that was revoked stays so, also when it is written down again.
+ * Makes the state agree with the keys of the configuration: new keys are added, changed ones changed, and
+ * removed ones revoked. A key that was revoked stays so, even when it is written down again.
  *
- * The configuration that was read last is taken for the newest: nodes that share a state must not be started
- * with an older one. Nothing tells a file that does not know a key yet from one that knows it no more. A
+ * The configuration that was read last is taken for the newest, so nodes that share a state must not be
+ * started with an older one. A file that does not know a key yet looks like one that knows it no more, and a
  * removed key must not outlive its removal.
  *
- * Answers whether any of its tenants has a valid key then.
+ * Returns whether any tenant of the configuration has a valid key afterwards.
  */
 export async function seedKeys(
   store: Store,
@@ -73,21 +73,24 @@ export async function seedKeys(
 
 type RouteName = Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>;
 
-/** Returns the digest of a route's own key: no text of a key has it, so nobody can present one. */
+/** Returns the digest of a route's own key. No text of a key has it, so nobody can present one. */
 const routeDigest = ({ tenantId, prefix, keyId }: RouteName): string =>
   keyDigest(`inbound ${tenantId} ${prefix}${keyId ? ` ${keyId}` : ''}`);
 
-/** Stands for the callers of an inbound route who have no key of the gateway. */
+/** Returns the key that stands for the callers of an inbound route who have no key of the gateway. */
 export const routeKey = (route: RouteName, pepper: Buffer) => ({
   prefix: routeKeyPrefix,
   hash: peppered(routeDigest(route), pepper),
 });
 
-/** Returns the digest of the keyless agent; another agent has another key. */
+/** Returns the digest of the keyless agent's key; another agent has another key. */
 const keylessDigest = ({ tenantId, agentId, envName }: KeylessAgent): string =>
   keyDigest(`no key ${tenantId} ${agentId} ${envName}`);
 
-/** Returns the key that stands for callers of the forward proxy without one. */
+/**
+ * Returns the key that stands for callers of the forward proxy without one; undefined where every call needs
+ * a key.
+ */
 export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
   const agent = keylessAgentOf(config);
   if (!agent) return undefined;
@@ -95,7 +98,7 @@ export function keylessOf(config: Config, pepper: Buffer): Keyless | undefined {
   return { key, tenantId: agent.tenantId };
 }
 
-/** Adds a key unless it is there; one that was revoked stays revoked. */
+/** Adds a key unless the state has it; one that was revoked stays revoked. */
 export async function addOnce(store: Store, key: KeyRecord, operator: string): Promise<void> {
   if (await store.keyById(key.tenantId, key.keyId)) return;
   await store.addKey(key, {
@@ -132,7 +135,10 @@ async function update(store: Store, standing: KeyRecord, key: KeyRecord, nowMs: 
   await store.updateKey(key.tenantId, key.keyId, wanted, event);
 }
 
-/** Answers whether the tenant has a valid key left. */
+/**
+ * Revokes the keys of the configuration that are not among `ids`. Returns whether the tenant has a valid key
+ * left.
+ */
 async function revokeOthers(
   store: Store,
   tenantId: string,
@@ -182,7 +188,10 @@ interface KeyTerms {
   readonly envOf: (tenantId: string, agentId: string) => string;
 }
 
-/** Returns a key of which only the digest is known: its id follows from it, its prefix says so. */
+/**
+ * Returns the record of a configured key, of which only the digest is known. Its id follows from the digest;
+ * `config` stands for its prefix.
+ */
 function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyRecord {
   const { hash, tenantId, agentId, name, description, permissions, ipAllowlist, expiresAtMs } = key;
   return liveKey({
@@ -202,7 +211,10 @@ function fromConfig(key: KeyConfig, { pepper, nowMs, envOf }: KeyTerms): KeyReco
   });
 }
 
-/** Makes the key of a route with keyless callers: the state counts and limits its calls as others. */
+/**
+ * Returns the key of a route whose callers have none, else no key. With it the state counts and limits their
+ * calls like others.
+ */
 function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRecord[] {
   const { tenantId, agentId, prefix, auth } = route;
   if (auth.type === 'key' || agentId === null) return [];
@@ -222,8 +234,9 @@ function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRe
 }
 
 /**
- * A key of the configuration is revoked for good when the file has it no more. This one must be there again
- * when `proxy.require_auth` is set back. Meanwhile nobody can present it.
+ * Returns the key that stands for callers without one; none where every call needs a key. It does not count
+ * as a key of the configuration: such a key is revoked for good when the file drops it. This one must be
+ * there again when `proxy.require_auth` is set back. Meanwhile nobody can present it.
  */
 function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
   const [agent, keyless] = [keylessAgentOf(config), keylessOf(config, pepper)];
@@ -243,7 +256,7 @@ function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
   ];
 }
 
-/** Tells the environment of an agent's keys. */
+/** Returns what tells the environment of an agent's keys. */
 function createEnvOf({ agents, tenants }: Config): KeyTerms['envOf'] {
   const byId = new Map(agents.map((it) => [it.id, it.envName]));
   return (tenantId, agentId) => byId.get(agentId) ?? tenants.get(tenantId)?.environments[0] ?? 'default';

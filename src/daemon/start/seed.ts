@@ -16,7 +16,7 @@ interface SeedOptions {
   readonly pepper: Buffer;
   readonly firstStart: FirstStart | undefined;
   readonly log: Log;
-  /** Says that calls are served meanwhile. */
+  /** Tells whether calls are served meanwhile. */
   readonly hasCalls: boolean;
 }
 
@@ -24,14 +24,17 @@ interface SeedOptions {
 export interface SeedResult {
   /** Tells whether a tenant of the configuration has a valid key. */
   readonly hasKeys: boolean;
-  /** The exports of a first start beside the state, where the daemon does not take their key. */
+  /**
+   * The file of a first start beside the state, where the daemon does not take the key in it; undefined
+   * otherwise.
+   */
   readonly staleExports: string | undefined;
 }
 
 /**
- * Agents and keys of the configuration, and what the first start made: each is there once, however often this
- * runs. An agent that another tenant has already is left out with its keys, so that no tenant can keep the
- * others' configuration from being read. Two processes must not do this at once.
+ * Puts the agents and keys of the configuration, and those of a first start, into the state. Each is there
+ * once, however often this runs. An agent that another tenant has already is left out with its keys: no
+ * tenant can keep the others' configuration from being read. Two processes must not do this at once.
  */
 export async function seed(
   config: Config,
@@ -66,7 +69,10 @@ export async function seed(
 
 const exportsBytesMax = 64 * 1024;
 
-/** A start without a configuration may have left its exports where this one keeps its state. */
+/**
+ * Finds the exports that a start without a configuration has left beside this state, if their key is not
+ * valid.
+ */
 async function findStaleExports(
   { state, tenants }: Config,
   { store, pepper }: Pick<SeedOptions, 'store' | 'pepper'>,
@@ -77,7 +83,7 @@ async function findStaleExports(
   try {
     text = readText(disk, file, exportsBytesMax);
   } catch {
-    // Usually there is none, and an unreadable one is no concern of the daemon's.
+    // Usually there is no such file, and an unreadable one is no concern of the daemon's.
     return undefined;
   }
   const key = readKey(readExports(text).get('POSTERN_KEY') ?? '', pepper);
@@ -85,7 +91,7 @@ async function findStaleExports(
   return holder?.ok && tenants.has(holder.identity.tenantId) ? undefined : file;
 }
 
-/** Returns those that the file names, and the one that calls without a key are of. */
+/** Returns the agents that the file names, and the agent of calls without a key. */
 function agentsOf(config: Config): readonly AgentConfig[] {
   const keyless = keylessAgentOf(config);
   if (!keyless || config.agents.some((it) => it.id === keyless.agentId)) return config.agents;
@@ -93,14 +99,17 @@ function agentsOf(config: Config): readonly AgentConfig[] {
   return [...config.agents, { id, tenantId, envName, name, runtimeType: null }];
 }
 
-/** From now on this process restores trust and keeps traces as the configuration says. */
+/** Makes this process restore trust and keep traces as the configuration says. */
 export function applyTerms(config: Config, { store, log }: Pick<SeedOptions, 'store' | 'log'>): void {
   store.restoreTrust(trustTermsOf(config.risk.trust));
-  // Not awaited: what has gathered while the daemon was away may be much.
+  // This is not awaited: while the daemon was away, much may have gathered.
   store.keepTraces(retentionOf(config)).catch((error) => log.warn({ err: error }, 'old traces stay for now'));
 }
 
-/** Tenants that were registered by minting keep traces as an unknown tenant does. */
+/**
+ * Returns how long the traces of a tenant are kept, in milliseconds. Tenants that were registered by minting
+ * keep them as an unknown tenant does.
+ */
 function retentionOf({ tenants, defaultTenant }: Config): (tenantId: string) => number {
   const otherMs = defaultTenant('default').retentionMs;
   return (tenantId) => tenants.get(tenantId)?.retentionMs ?? otherMs;

@@ -21,16 +21,16 @@ import { createContexts } from '../../wire/tls/contexts.ts';
 import type { ListenersTls } from './listener-tls.ts';
 import { createListener, type Listener } from './listeners.ts';
 
-/** The listening servers, and all connections: those that they take, and those inside their tunnels. */
+/** Holds the listening servers, and all connections: those that they take, and those inside their tunnels. */
 export class Servers {
   readonly #gate: () => Gate;
   readonly #tls: ListenersTls;
   readonly #log: Log;
-  // Each listener has its own, so that whoever fills the one leaves the other open.
+  // Each listener counts its own, so that clients who fill one leave the other open.
   readonly #connectionsOf;
   readonly #webSockets;
   readonly #standing;
-  // Bodies take memory wherever they come in: both listeners have one ledger.
+  // Bodies take memory wherever they come in, so both listeners have one ledger.
   readonly #bodies;
   readonly #sockets = new Set<Socket>();
   readonly #agents;
@@ -117,7 +117,7 @@ export class Servers {
     );
   }
 
-  /** New connections see these certificates. */
+  /** Makes new connections see these certificates. */
   showTls(next: ListenersTls): void {
     for (const { listener, name } of this.#listeners) {
       const shown = next[name];
@@ -142,7 +142,7 @@ export class Servers {
     return this.#gate().config.limits;
   }
 
-  /** Inbound routes stand on both listeners, beside what else a listener serves. */
+  /** Returns what serves inbound routes, which both listeners have, and hands other requests to `serve`. */
   #besideInbound(
     connections: Connections,
     serve: (exchange: Exchange) => void,
@@ -199,7 +199,10 @@ export class Servers {
 const newConnections = (gate: () => Gate): Connections =>
   new Connections(() => gate().config.limits.maxConnections);
 
-/** Stops listening and waits until every request has its answer. Idle connections are closed at once. */
+/**
+ * Stops listening and waits for at most `graceMs` until every request has its answer. Idle connections are
+ * closed at once.
+ */
 async function drain(
   servers: readonly Server[],
   agents: AgentConnections,

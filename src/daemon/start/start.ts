@@ -4,7 +4,7 @@ import { disk, findConfigFile, loadConfig } from '../../config/load.ts';
 import { placed } from '../../config/places.ts';
 import type { Gateway } from '../gateway.ts';
 
-/** Starts the daemon's processes as configured. The parent of several loads nothing that judges. */
+/** Starts the daemon's processes as configured. With several, the parent loads nothing that judges. */
 export async function startDaemon(configFile: string | undefined, env: Environment): Promise<Gateway> {
   try {
     return await start(configFile, env);
@@ -20,8 +20,8 @@ async function start(configFile: string | undefined, env: Environment): Promise<
     return startWorkers(file, env);
   }
   const { startGateway } = await import('../gateway.ts');
-  // Else it would be written at the end, where a first start that is ended at once would take a second for
-  // it.
+  // The cache would else be written at the end, where a first start that is stopped at once would take a
+  // second for it.
   flushCompileCache();
   return startGateway(configFile, env);
 }

@@ -3,9 +3,9 @@ import { Gathered } from '../../wire/http1/gathered.ts';
 import { readProxyHeader } from '../../wire/server/proxy-header.ts';
 
 /**
- * Reads the header of the PROXY protocol, with which every connection begins that a load balancer makes,
- * before TLS where there is any. Resolves with the address that it tells, where it tells one; the bytes
- * behind it stand in the socket to be read. Rejects for whatever is no header in time.
+ * Reads the header of the PROXY protocol, which a load balancer puts before every connection, and before TLS.
+ * Resolves with the address in it; undefined where it has none. The bytes behind it stay in the socket.
+ * Rejects where no header comes in time.
  */
 export function readToldAddress(socket: Socket, timeoutMs: number): Promise<string | undefined> {
   const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();

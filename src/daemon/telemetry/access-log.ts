@@ -6,8 +6,9 @@ import type { CallEnd, CallWatch } from '../../decision/call-watch.ts';
 import { redactedMethod } from '../../decision/trace/redacted.ts';
 
 /**
- * One line for each call, when its answer has ended: who, where to, what became of it, how long it took.
- * Never a path, a query, a header or a body: secrets stand there, and traces have what may be shown of them.
+ * Writes one line for each call when its answer has ended: caller, destination, outcome, and how long it
+ * took. It never has a path, a query, a header or a body: secrets stand there, and traces have what may be
+ * shown of them.
  */
 export function createAccessLog(log: Pick<Log, 'info'>, now: () => number): CallWatch {
   function write(call: CallSoFar, refusal: GatewayError | undefined, end: CallEnd): void {
@@ -51,7 +52,7 @@ export function createAccessLog(log: Pick<Log, 'info'>, now: () => number): Call
   };
 }
 
-/** Tells whether a request goes out for it, of which `begin` will hear. */
+/** Tells whether a request goes out for a call. If so, `begin` hears of it. */
 export function goesOut(call: CallSoFar): call is DecidedCall {
   const { received, verdict } = call;
   const { entrance, message } = received;
@@ -64,7 +65,7 @@ export function goesOut(call: CallSoFar): call is DecidedCall {
   );
 }
 
-/** Returns the status that the caller gets: 200 for what was only judged, or is a tunnel. */
+/** Returns the status that the caller gets: 200 for a call that was only judged, or is a tunnel. */
 function statusOf({ received, verdict }: CallSoFar, refusal: GatewayError | undefined): number {
   if (refusal) return problems[refusal.code].status;
   const isHeld = verdict?.decision === 'DENY' || verdict?.decision === 'REQUIRE_APPROVAL';
@@ -72,7 +73,9 @@ function statusOf({ received, verdict }: CallSoFar, refusal: GatewayError | unde
   return isHeld && !isScan ? problems.POLICY_DENIED.status : 200;
 }
 
-/** Returns method and host if they were read: before that a refused call has none that can be shown. */
+/**
+ * Returns method and host if they were read. A call that was refused before that has none that can be shown.
+ */
 function whereTo(call: CallSoFar): { readonly method?: SafeName; readonly host?: SafeName } {
   const { received, inspection } = call;
   if (!inspection) return {};

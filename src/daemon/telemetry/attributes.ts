@@ -6,13 +6,13 @@ import { shownOperation } from '../../decision/trace/safe-names.ts';
 /*
  * Attributes of a call's span, by the names of OpenTelemetry's semantic conventions (HTTP, GenAI, MCP) where
  * they have one. They never hold a path, a query, a header or a text of the body. The names of model and tool
- * are the exception. They are read for secrets like all names of callers.
+ * are the exception: they are read for secrets like all names that callers choose.
  */
 
 export type AttributeValue = SafeName | number | boolean | readonly SafeName[];
 export type Attributes = Record<string, AttributeValue>;
 
-/** Providers of models, by the tool of the catalogue. */
+/** OpenTelemetry's names of model providers, by the tool of the catalogue. */
 const providers: ReadonlyMap<string, string> = new Map([
   ['openai', 'openai'],
   ['anthropic', 'anthropic'],
@@ -21,7 +21,7 @@ const providers: ReadonlyMap<string, string> = new Map([
   ['cohere', 'cohere'],
 ]);
 
-/** Operations of models, by that of the catalogue. */
+/** OpenTelemetry's names of what models do, by the operation of the catalogue. */
 const modelOperations: ReadonlyMap<string, string> = new Map([
   ['create_chat_completion', 'chat'],
   ['create_message', 'chat'],
@@ -39,10 +39,10 @@ const mcpMethods: ReadonlySet<string> = new Set([
   ...['completion/complete', 'logging/setLevel'],
 ]);
 
-/** Returns the place that a call goes to, and what it is there. */
+/** Returns the attributes of the place that a call goes to, and of what it does there. */
 export function targetAttributes(call: CallSoFar): Attributes {
   const { received, inspection, operation } = call;
-  // If a call was not read, nobody knows what stands in its names.
+  // What stands in the names of a call that was not read is unknown.
   if (!inspection) return {};
   const { safeName, head } = inspection;
   const { scheme, host, port } = received.target;
@@ -63,7 +63,7 @@ export function targetAttributes(call: CallSoFar): Attributes {
   };
 }
 
-/** Returns the decision, its reasons and its risk. */
+/** Returns the attributes of the decision, its reasons and its risk. */
 export function decisionAttributes({ received, verdict, risk, ...call }: CallSoFar): Attributes {
   const identity = call.admission?.identity ?? call.identity;
   const attributes: Attributes = { 'postern.entrance': ownName(received.entrance) };
@@ -99,7 +99,7 @@ function modelAttributes(
   };
 }
 
-/** Bounds where a body's model is looked for: bodies may have megabytes, and most begin with it. */
+/** Bytes of a body in which its model is looked for: bodies may have megabytes, and most begin with it. */
 const modelBytesMax = 4096;
 
 function modelOf(received: ReceivedCall): string | undefined {
@@ -125,7 +125,7 @@ function mcpAttributes(received: ReceivedCall, safeName: NameReader): Attributes
   return attributes;
 }
 
-/** Returns the body as the pipeline has read it; one with several readings says nothing. */
+/** Returns the body as the pipeline has read it; undefined where it has none or several readings. */
 function bodyOf({ readings: { parsed } }: ReceivedCall): unknown {
   return parsed?.kind === 'value' && parsed.readings.length === 1 ? parsed.readings[0] : undefined;
 }

@@ -8,9 +8,9 @@ import { type TelemetryOrigin, toMetrics, toTraces } from './otlp-json.ts';
 import type { CallSpan } from './spans.ts';
 
 /*
- * Sends spans and metrics to an OTLP endpoint, behind the back of calls. Spans wait in a bounded queue; what
- * finds no room is dropped and counted, since no call waits for its trace. A batch that is not taken is sent
- * again, unless the collector says that it never will be.
+ * Sends spans and metrics to an OTLP endpoint, while calls go on. Spans wait in a bounded queue. A span that
+ * finds no room is dropped and counted: no call waits for its trace. A batch that is not taken is sent again,
+ * unless the collector says that it never will be.
  */
 
 interface ExporterOptions {
@@ -22,12 +22,12 @@ interface ExporterOptions {
 }
 
 interface ExporterTimings {
-  /** A span waits no longer for company. */
+  /** The time that a span waits for others, at most. */
   readonly batchMs: number;
   readonly metricsMs: number;
   readonly retryMs: number;
   readonly retryMsMax: number;
-  /** For the last batch, when the daemon ends. */
+  /** The time for the last batches, when the daemon ends. */
   readonly closeMs: number;
 }
 
@@ -42,9 +42,9 @@ export const waitingMax = 2_048;
 const batchMax = 512;
 
 interface Way {
-  /** Without a slash at the end. */
+  /** The URL of the endpoint, without a slash at the end. */
   readonly url: string;
-  /** Secrets of the configuration. */
+  /** Header fields, which are secrets of the configuration. */
   readonly headers: Readonly<Record<string, string>>;
   readonly transport: Transport;
 }
@@ -78,7 +78,7 @@ export class Exporter {
     else this.#timer ??= setTimeout(() => this.#sendBehind(), this.#timings.batchMs).unref();
   }
 
-  /** Sends to this endpoint from now on; without one, to none. */
+  /** Sends to this endpoint from now on; without an endpoint, to none. */
   use({ otlp, otlpHeaders }: Pick<Config['telemetry'], 'otlp' | 'otlpHeaders'>, transport: Transport): void {
     const headers = { ...Object.fromEntries(otlpHeaders), 'Content-Type': 'application/json' };
     this.#way = otlp === null ? undefined : { url: otlp.replace(/\/+$/, ''), headers, transport };
@@ -87,7 +87,7 @@ export class Exporter {
       this.#metricsTimer = setInterval(() => void this.#sendMetrics(), this.#timings.metricsMs).unref();
   }
 
-  /** Sends what waits once more, within `closeMs`. Never rejects. */
+  /** Sends what still waits, within `closeMs`. Never rejects. */
   async close(): Promise<void> {
     clearInterval(this.#metricsTimer);
     clearTimeout(this.#timer);
@@ -154,12 +154,12 @@ export class Exporter {
     this.#failures = 0;
   }
 
-  /** Told once, until it goes well again. */
+  /** Notes a failure. It is logged once, until the endpoint takes telemetry again. */
   #noteFailure(kind: string, status: number | undefined, err?: unknown): void {
     this.#failures += 1;
     if (this.#failures === 1) this.#options.log.warn({ kind, status, err }, 'telemetry is not taken');
   }
 }
 
-/** RFC 9110, and the OTLP specification: worth another try. */
+/** Statuses that are worth another try (RFC 9110; the OTLP specification). */
 const mayBeLater: ReadonlySet<number> = new Set([408, 429]);

@@ -3,13 +3,13 @@ import type { Family, Sample } from '../metrics/families.ts';
 import type { AttributeValue } from './attributes.ts';
 import type { CallSpan } from './spans.ts';
 
-/* Spans and metrics as OTLP 1.x in JSON: ids in hex, numbers of 64 bits as text. */
+/* Writes spans and metrics as OTLP 1.x in JSON, with ids in hex and numbers of 64 bits as text. */
 
 const cumulative = 2;
 const scope = { name: 'postern' };
 
 export interface TelemetryOrigin {
-  /** Tells processes of a daemon apart. */
+  /** A text that tells processes of a daemon apart. */
   readonly instance: string;
   readonly startMs: number;
 }
@@ -100,7 +100,7 @@ function toMetric({ name, help, type, values }: Family, times: Times): object {
     : { ...described, gauge: { dataPoints } };
 }
 
-/** Returns the cumulative lines of Prometheus again as counts of each bucket. */
+/** Turns the cumulative lines of Prometheus back into counts of each bucket. */
 function toHistogram(lines: readonly Sample[], times: Times): object {
   const buckets = lines.filter((it) => it.metricName?.endsWith('_bucket'));
   const { le: _, ...labels } = buckets[0]?.labels ?? {};

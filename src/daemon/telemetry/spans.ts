@@ -23,8 +23,8 @@ export interface CallSpan {
 }
 
 /**
- * Makes spans of calls. One of the gateway lasts from receiving a call to the end of its answer; below it is
- * one of the request that went out. The request carries the latter on, in `traceparent`.
+ * Makes two spans of a call. That of the gateway lasts from receiving the call to the end of its answer.
+ * Below it is that of the request that went out, which the request names in `traceparent`.
  */
 export const createSpans = (take: (span: CallSpan) => void, now: () => number): CallWatch => ({
   decided(call, refusal) {
@@ -98,12 +98,12 @@ function gatewaySpan(
     startMs: received.receivedAtMs,
     endMs: Math.max(received.receivedAtMs, endMs),
     attributes: { ...targetAttributes(call), ...decisionAttributes(call), ...outcome, ...refused },
-    // A denial is what the gateway is for.
+    // A denial is no error: it is what the gateway is for.
     isError: refusal !== undefined && problems[refusal.code].status >= 500,
   };
 }
 
-/** Names a span as the conventions do: what is done, and to what. */
+/** Names a span as the conventions do: by what is done, and by the thing that it is done to. */
 function nameOf(attributes: Attributes): SafeName {
   const names = [
     attributes['mcp.method.name'] ?? attributes['gen_ai.operation.name'] ?? attributes['http.request.method'],

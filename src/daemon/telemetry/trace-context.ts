@@ -3,22 +3,25 @@ import { fieldOf } from '../../wire/http1/headers.ts';
 
 /*
  * The trace that a call belongs to (W3C Trace Context, level 2). The trace of a call that brings none has the
- * id of its record, without the dashes, so that either finds the other.
+ * id of its record, without the dashes, so that each can be found by the other.
  */
 
 export interface TraceContext {
-  /** 32 hex digits. */
+  /** The id of the trace, in 32 hex digits. */
   readonly traceId: string;
-  /** 16 hex digits: the span that the caller was in. */
+  /** The id, in 16 hex digits, of the span that the caller was in; absent where it named none. */
   readonly parentSpanId?: string;
   /**
-   * The flags that the caller sent; ours are sampled. They are passed on only: a caller does not choose
+   * The flags that the caller sent; our own say "sampled". They are only passed on: a caller does not choose
    * whether it is watched.
    */
   readonly flags: string;
 }
 
-/** Section 3.2: later versions may have more behind the fields that we know. */
+/**
+ * Matches a value of `traceparent`. Later versions may have more behind the fields that we know (section
+ * 3.2).
+ */
 const written = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
 
 export function contextOf(received: ReceivedCall): TraceContext {
@@ -33,12 +36,14 @@ export function contextOf(received: ReceivedCall): TraceContext {
 export const toTraceparent = ({ traceId, flags }: TraceContext, spanId: string): string =>
   `00-${traceId}-${spanId}-${flags}`;
 
-/** The span of a call at the gateway: the same whenever it is asked for, and never zero. */
+/**
+ * Returns the id of a call's span at the gateway. It is the same whenever it is asked for, and never zero.
+ */
 export const spanIdOf = (traceId: string): string => digitsOf(traceId).slice(16);
 
 const digitsOf = (uuid: string): string => uuid.replaceAll('-', '');
 
-/** A signature of the caller's own covers the field: another value would break it. */
+/** Tells whether the caller's own signature covers `traceparent`: another value would break it. */
 export const isSigned = (headers: readonly string[]): boolean =>
   /(?:SignedHeaders=|headers=")([^,"]*)/i
     .exec(fieldOf(headers, 'authorization'))?.[1]

@@ -27,11 +27,11 @@ import type { Opened } from './messages.ts';
 import { Successors } from './successors.ts';
 import { type TakenFiles, takeFiles } from './taken-files.ts';
 
-/** For workers to write down what they have, once their time to drain is over. */
+/** The time for workers to write down what they have, once their time to drain is over. */
 const closeMs = 15_000;
-/** The time limit of a step that only swaps. */
+/** The time for a step that only swaps. */
 const stepMs = 30_000;
-/** For reading all that a generation stands on; several workers share the processors. */
+/** Returns the time for reading all that a generation stands on; several workers share the processors. */
 const openMs = (workers: number): number => 30_000 + 10_000 * workers;
 
 /** The configuration in force, which a new worker gets. */
@@ -51,7 +51,7 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   return { config, taken };
 }
 
-/** The workers of a daemon, and what they have in common. */
+/** Keeps the workers of a daemon, and what they have in common. */
 export class Crew {
   readonly #broken = Promise.withResolvers<Error>();
   readonly #file: string;
@@ -61,18 +61,19 @@ export class Crew {
   readonly #members = new Map<number, Member>();
   readonly #successors = new Successors((slot) => void this.#startAgain(slot));
   readonly #gathering = new Gathering();
-  /** Workers that are being started again: a reload waits for them. */
+  /** Starts of workers that are under way; a reload waits for them. */
   readonly #starting = new Set<Promise<void>>();
   #inForce: InForce;
   #lastError: string | null = null;
-  /** The facts of the first worker, which all others must share. */
+  /** Facts of the first worker, which all others must share. */
   #ground: Opened | undefined;
   #bound: Bound | undefined;
   #addresses: Addresses;
   #reloading: Promise<unknown> = Promise.resolve();
   #reloads = 0;
   #stopping: Promise<void> | undefined;
-  // However the parent ends by itself: a worker that is stuck would not see that its channel is closed.
+  // However the parent exits, it kills its workers: a worker that is stuck would not see that its channel is
+  // closed.
   readonly #killAll = (): void => {
     for (const member of this.#members.values()) member.kill();
   };
@@ -89,19 +90,19 @@ export class Crew {
     cluster.setupPrimary({
       exec: fileURLToPath(programModule('daemon/workers/worker')),
       args: [],
-      // Those that bin/postern gives to a daemon are among them.
+      // Options that bin/postern gives to a daemon are among them.
       execArgv: process.execArgv,
       serialization: 'advanced',
     });
     process.once('exit', this.#killAll);
   }
 
-  /** Resolves where a worker ends again and again. */
+  /** Resolves when a worker ends again and again. */
   get broken(): Promise<Error> {
     return this.#broken.promise;
   }
 
-  /** Returns the one in force. */
+  /** Returns the configuration in force. */
   get config(): Config {
     return this.#inForce.config;
   }
@@ -115,20 +116,24 @@ export class Crew {
     return first.ask({ to: 'seed' }, openMs(this.#workers));
   }
 
-  /** Resolves when all workers serve. */
+  /** Makes all workers serve, and resolves when they do. */
   async listen(): Promise<Bound> {
     const members = [...this.#members.values()];
     const [first, ...others] = members;
     if (!first || members.length < this.#workers)
       throw new Error('a worker ended before all could serve; the log says why');
-    // One by itself, so that a port that is taken is told of once, and a free one is known.
+    // The first one listens alone: a port that is taken is reported once, and a free port is known to the
+    // others.
     this.#bound = await this.#listen(first);
     await allOrFirstError(others.map((it) => this.#listen(it)));
     this.#log.info({ workers: this.#workers, pids: members.map((it) => it.pid) }, 'all workers serve');
     return this.#bound;
   }
 
-  /** One after the other: two signals in a row must not prepare two generations at once. */
+  /**
+   * Reloads the configuration, after reloads that are under way: two signals in a row must not prepare two
+   * generations at once.
+   */
   reload(): Promise<boolean> {
     this.#reloads += 1;
     const next = this.#reloading
@@ -152,7 +157,7 @@ export class Crew {
     process.off('exit', this.#killAll);
   }
 
-  /** One that does not serve yet has nothing to drain. */
+  /** Ends a worker. One that does not serve yet has nothing to drain and is killed. */
   async #end(member: Member, graceMs: number): Promise<void> {
     if (member.servingSinceMs === undefined) member.kill();
     else {
@@ -194,12 +199,16 @@ export class Crew {
     }
   }
 
-  /** Rejects, with nothing in force that was not before, where one of the workers refuses it. */
+  /**
+   * Puts the next configuration in force in all workers. Rejects where one of them refuses it, with nothing
+   * changed.
+   */
   async #takeOver(next: InForce): Promise<void> {
     const timeoutMs = openMs(this.#workers);
     const [first, ...others] = this.#serving();
     if (!first) throw new GatewayError('GATEWAY_BUSY', 'No worker serves at the moment; reload again.');
-    // The first one by itself: what makes a worker end while it reads shall not make all of them end.
+    // The first worker prepares alone: a configuration that ends a worker while it reads must not end all of
+    // them.
     await first.ask({ to: 'prepare', taken: next.taken }, timeoutMs);
     await allOrFirstError(
       others.map((it) => ifThere(it.ask({ to: 'prepare', taken: next.taken }, timeoutMs))),
@@ -219,7 +228,10 @@ export class Crew {
     this.#log.info({ generation, changed: changed.map(ownName) }, 'configuration reloaded');
   }
 
-  /** Whoever cannot do what no worker may fail to do is started anew, with what is in force. */
+  /**
+   * Tells all workers something that none may fail to do. A worker that fails is started anew, with what is
+   * in force.
+   */
   async #tellAll(tell: (member: Member) => Promise<unknown>): Promise<void> {
     await Promise.all(
       this.#serving().map((member) =>
@@ -235,7 +247,10 @@ export class Crew {
     );
   }
 
-  /** Whoever has asked may have ended meanwhile; then nobody waits. */
+  /**
+   * Sends the metrics of all workers to the one that asks. If that one has ended meanwhile, nobody waits for
+   * them.
+   */
   async #showMetrics(asking: Member): Promise<void> {
     const snapshots = await this.#gathering.gather(() => this.#serving());
     await ifThere(asking.askIdly({ to: 'show', snapshots }, stepMs)).catch((err: unknown) =>
@@ -262,7 +277,10 @@ export class Crew {
     return member;
   }
 
-  /** Rejects where it has other files than the rest: those that must stay while the daemon runs changed. */
+  /**
+   * Opens a worker. Rejects where its authority or pepper differs from the others': files that must stay
+   * while the daemon runs have changed.
+   */
   async #open(member: Member): Promise<void> {
     const { taken, standing } = this.#inForce;
     const place = { slot: member.slot, workers: this.#workers };
@@ -288,7 +306,7 @@ export class Crew {
   #gone(member: Member, end: { code: number | null; signal: string | null }): void {
     if (this.#members.get(member.slot) === member) this.#members.delete(member.slot);
     void this.#gathering.keep(member);
-    // Before all have come up, whoever starts them hears of it, and gives up.
+    // Until all workers serve, the caller of `open` or `listen` hears of it, and gives up.
     if (this.#isStopping() || !this.#bound) return;
     const servedMs = member.servingSinceMs === undefined ? 0 : performance.now() - member.servingSinceMs;
     this.#log.error({ worker: member.slot, worker_pid: member.pid, ...end }, 'a worker ended');
@@ -296,11 +314,14 @@ export class Crew {
       this.#broken.resolve(new Error(`worker ${member.slot} ends again and again; the log says why`));
   }
 
-  /** Not while a reload is under way: the new worker would stand on what is about to be replaced. */
+  /**
+   * Starts a worker again. It waits for a reload that is under way: else the new worker would stand on what
+   * is about to be replaced.
+   */
   async #startAgain(slot: number): Promise<void> {
     while (this.#reloads > 0) await this.#reloading;
     if (this.#isStopping()) return;
-    // Without a worker nobody holds the ports that the system chose.
+    // While no worker serves, nobody holds the ports that the system chose.
     if (this.#serving().length === 0 && this.#bound) this.#addresses = toAddresses(this.#bound);
     const member = this.#fork(slot);
     const started = this.#open(member)
@@ -319,13 +340,13 @@ export class Crew {
   }
 }
 
-/** A worker that has ended is followed by one that begins with what is in force then. */
+/** Ignores that a worker has ended: the one that follows it begins with what is in force then. */
 const ifThere = (work: Promise<unknown>): Promise<unknown> =>
   work.catch((error: unknown) => {
     if (!(error instanceof WorkerGone)) throw error;
   });
 
-/** Returns the bound addresses, where a free port was asked for. */
+/** Turns bound addresses into those to listen at, which fixes a port that the system chose. */
 function toAddresses({ proxy, control }: Bound): Addresses {
   const toAddress = (text: string) => {
     const address = parseListenAddress(text);

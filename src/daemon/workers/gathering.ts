@@ -1,19 +1,21 @@
 import { endedOf, type Snapshot } from '../metrics/exposition.ts';
 import type { Member } from './member.ts';
 
-/** A worker that is busy for longer is counted as it was when it answered last. */
+/** The time for an answer. A worker that is busy for longer is counted as it was when it answered last. */
 const measureMs = 2_000;
 
 /**
- * Takes the metrics of all workers for the one that is asked for them. What a worker has counted stays when
- * it ends, as of its last answer. A smaller sum would look like a restart of the daemon.
+ * Gathers the metrics of all workers for the one that asks. What an ended worker has counted stays, as of its
+ * last answer: a smaller sum would look like a restart of the daemon.
  */
 export class Gathering {
   readonly #last = new Map<Member, Snapshot>();
   #ended: Snapshot = [];
   #underWay: Promise<void> | undefined;
 
-  /** Returns the metrics of all workers, ended ones too. Those who ask meanwhile get the same. */
+  /**
+   * Returns the metrics of all workers, ended ones too. Callers that ask at the same time share one round.
+   */
   async gather(serving: () => readonly Member[]): Promise<readonly Snapshot[]> {
     this.#underWay ??= this.#measure(serving()).finally(() => {
       this.#underWay = undefined;
@@ -23,7 +25,7 @@ export class Gathering {
     return this.#ended.length > 0 ? [...now, this.#ended] : now;
   }
 
-  /** Keeps what the worker had counted. */
+  /** Keeps what a worker that has ended had counted. */
   async keep(member: Member): Promise<void> {
     const last = this.#last.get(member);
     this.#last.delete(member);

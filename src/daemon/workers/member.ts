@@ -1,7 +1,7 @@
 import type { Worker as ClusterWorker } from 'node:cluster';
 import { type AnswerMessage, type Answers, type AskMessage, fromFailure, type Order } from './messages.ts';
 
-/** The worker ended before it answered. */
+/** Says that a worker ended before it answered. */
 export class WorkerGone extends Error {
   constructor(slot: number) {
     super(`worker ${slot} ended before it was done; the log says why`);
@@ -14,21 +14,21 @@ interface Asked {
   readonly reject: (error: Error) => void;
 }
 
-/** One worker, as its parent sees it. */
+/** Stands for one worker in its parent. */
 export class Member {
   readonly slot: number;
-  /** Resolves when the process has ended, with how. */
+  /** Resolves when the process has ended, with its exit code or the signal that ended it. */
   readonly ended: Promise<{ readonly code: number | null; readonly signal: string | null }>;
-  /** When it began to serve; undefined before that. */
+  /** The time when it began to serve, by `performance.now()`; undefined before that. */
   servingSinceMs: number | undefined;
   isGone = false;
-  /** It was not started because the state is away. */
+  /** Tells whether it was not started because the state is away. */
   isWaiting = false;
   readonly #worker: ClusterWorker;
   readonly #asked = new Map<number, Asked>();
   #lastId = 0;
 
-  /** `onAsked` is called when the worker wants the metrics of all. */
+  /** Follows a worker. `onAsked` is called when the worker wants the metrics of all. */
   constructor(slot: number, worker: ClusterWorker, onAsked: (member: Member) => void) {
     this.slot = slot;
     this.#worker = worker;
@@ -41,8 +41,8 @@ export class Member {
       };
       worker.once('exit', end);
       worker.on('error', () => {
-        // One that could not be started never exits; of another, that it cannot be written to shows in its
-        // end.
+        // A worker that could not be started never exits. Any other that cannot be written to is killed, and
+        // then exits.
         if (worker.process.pid === undefined) end(null, null);
         else this.kill();
       });
@@ -58,12 +58,17 @@ export class Member {
     return this.#worker.process.pid;
   }
 
-  /** Rejects with what the worker answers, or WorkerGone; one that does not answer in time is killed. */
+  /**
+   * Gives the worker an order. Rejects with the error that it answers, or with WorkerGone. A worker that does
+   * not answer in time is killed.
+   */
   ask<To extends Order['to']>(order: Extract<Order, { to: To }>, timeoutMs: number): Promise<Answers[To]> {
     return this.#ask(order, timeoutMs, () => this.kill());
   }
 
-  /** Asks what nobody needs: it rejects if no answer comes in time, and lets the worker live. */
+  /**
+   * Asks for something that nobody depends on. Rejects if no answer comes in time, and lets the worker live.
+   */
   askIdly<To extends Order['to']>(
     order: Extract<Order, { to: To }>,
     timeoutMs: number,
@@ -95,7 +100,7 @@ export class Member {
     this.#worker.process.kill('SIGKILL');
   }
 
-  /** It has done all that it should: closing the channel ends it. */
+  /** Ends the worker, which has done all that it should, by closing the channel to it. */
   dismiss(): void {
     if (this.#worker.process.connected) this.#worker.process.disconnect();
   }
@@ -109,11 +114,10 @@ export class Member {
 }
 
 /**
- * Closes the connections that an ended worker did not take. A connection that is on its way to a worker when
- * that ends would stay open for ever. Node's cluster waits for the worker to say that it has taken it. At
- * most one connection of each listener is on its way. So the last one is remembered, and closed in the end;
- * closing twice does nothing. The form of these messages is Node's own affair. If it changed, nothing would
- * be remembered.
+ * Closes the connections that a worker did not take before it ended. Such a connection would stay open for
+ * ever: Node's cluster waits for the worker to say that it has taken it. At most one connection of each
+ * listener is on its way. So the last one is remembered, and closed in the end; closing twice does nothing.
+ * The form of these messages is internal to Node. If it changed, nothing would be remembered.
  */
 function closeWhatItDidNotTake(worker: ClusterWorker): void {
   const child: { send: (...args: [unknown, unknown, ...unknown[]]) => boolean } = worker.process as never;

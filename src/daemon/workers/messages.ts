@@ -8,8 +8,8 @@ import type { WorkerSlot } from '../worker-slot.ts';
 import type { TakenFiles } from './taken-files.ts';
 
 /*
- * Messages between parent and worker: the parent gives orders one after the other, each is answered once. A
- * worker does nothing by itself but serve, and ask for the metrics of all.
+ * Messages between parent and worker. The parent gives orders one after the other, and each is answered once.
+ * A worker does nothing by itself but serve, and ask for the metrics of all.
  */
 
 export type Order =
@@ -21,19 +21,19 @@ export type Order =
       readonly standing: ReloadStatus;
     }
   | { readonly to: 'listen'; readonly addresses: Addresses }
-  /** Seeds what was opened or prepared last. */
+  /** Seeds the state from what was opened or prepared last. */
   | { readonly to: 'seed' }
   | { readonly to: 'prepare'; readonly taken: TakenFiles }
   | { readonly to: 'take'; readonly standing: ConfigStatus }
-  /** Drops the prepared generation, if there is one; `reason` is for `/readyz`. */
+  /** Drops the prepared generation, if there is one; `reason` is shown at `/readyz`. */
   | { readonly to: 'drop'; readonly reason: string }
   /** Takes the metrics of this worker. */
   | { readonly to: 'measure' }
-  /** Shows the measurements of all workers to one that has asked. */
+  /** Hands the metrics of all workers to one that has asked for them. */
   | { readonly to: 'show'; readonly snapshots: readonly Snapshot[] }
   | { readonly to: 'stop'; readonly graceMs: number };
 
-/** Facts of a worker that the configuration does not say; they are the same for the whole daemon. */
+/** Facts of a worker that do not follow from the configuration. They are the same in the whole daemon. */
 export interface Opened {
   readonly groundDigest: string;
 }
@@ -60,12 +60,12 @@ export type AnswerMessage =
   | { readonly id: number; readonly ok: true; readonly value: unknown }
   | { readonly id: number; readonly ok: false; readonly failure: Failure };
 
-/** A worker is asked for the metrics of all, which its parent alone can get. */
+/** The request of a worker for the metrics of all, which only its parent can get. */
 export interface AskMessage {
   readonly asks: 'metrics';
 }
 
-/** An error as it is told to the parent. */
+/** An error in the form in which it is sent to the parent. */
 export interface Failure {
   readonly message: string;
   readonly code: ProblemCode | undefined;
@@ -82,7 +82,7 @@ export const toFailure = (error: unknown): Failure => ({
   mistakes: error instanceof ConfigError ? error.mistakes : undefined,
 });
 
-/** Returns the error again, of the same kind. */
+/** Returns the error that a failure was made of, of the same kind. */
 export function fromFailure({ message, code, retryAfterSeconds, file, mistakes }: Failure): Error {
   if (mistakes) return new ConfigError(file, mistakes);
   if (code === undefined) return new Error(message);

@@ -1,16 +1,19 @@
-/** A worker that served so long is well: what was before it does not count any more. */
+/** The time that a worker must have served to count as well: crashes before it are forgotten. */
 const wellMs = 60_000;
-/** Crashes of one slot in a row; the next one ends the daemon. */
+/** Bound on the crashes of one slot in a row; the next one ends the daemon. */
 const crashesMax = 5;
 const firstDelayMs = 100;
 const delayMsMax = 5_000;
 
-/** How one place of the daemon fares, and when it gets its next worker. */
+/** Remembers the crashes of one slot, and says when it gets its next worker. */
 export class Restarts {
   #crashes = 0;
   #delays = 0;
 
-  /** Notes a worker's end. Returns the milliseconds until the next one is due; undefined for none. */
+  /**
+   * Notes a worker's end after it served for `servedMs`. Returns the milliseconds until the next one is due;
+   * undefined for none.
+   */
   crashed(servedMs: number): number | undefined {
     if (servedMs >= wellMs) this.#crashes = 0;
     if (servedMs > 0) this.#delays = 0;
@@ -18,7 +21,10 @@ export class Restarts {
     return this.#crashes > crashesMax ? undefined : this.#delayMs(this.#crashes);
   }
 
-  /** Notes a start that failed for want of something that may return. Answers as `crashed`, always. */
+  /**
+   * Notes a start that failed for want of something that may return. Returns the milliseconds until the next
+   * one.
+   */
   delayed(): number {
     this.#delays += 1;
     return this.#delayMs(this.#delays);

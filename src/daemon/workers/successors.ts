@@ -1,7 +1,7 @@
 import type { Member } from './member.ts';
 import { Restarts } from './restarts.ts';
 
-/** Has workers that ended followed by others, each after the delay that its slot's past allows. */
+/** Starts workers in the place of those that ended, after the delay that the past of each slot allows. */
 export class Successors {
   readonly #start: (slot: number) => void;
   readonly #restarts = new Map<number, Restarts>();
@@ -11,11 +11,14 @@ export class Successors {
     this.#start = start;
   }
 
-  /** Returns false, and starts nobody, where the worker of this slot ends again and again. */
+  /**
+   * Plans the successor of a worker. Returns false, and plans none, where the worker of this slot ends again
+   * and again.
+   */
   follow({ slot, isWaiting }: Pick<Member, 'slot' | 'isWaiting'>, servedMs: number): boolean {
     const restarts = this.#restarts.get(slot) ?? new Restarts();
     this.#restarts.set(slot, restarts);
-    // The others may serve without the state, and it may come back.
+    // Without the state the others may still serve, and it may come back: such a failure is no crash.
     const delayMs = isWaiting ? restarts.delayed() : restarts.crashed(servedMs);
     if (delayMs === undefined) return false;
     const timer = setTimeout(() => {

@@ -22,16 +22,16 @@ import { Crew, loadWithFiles } from './crew.ts';
  * then do they listen. A reload is prepared by all before it is in force in one. The parent judges nothing,
  * and no call passes through it.
  *
- * The listening sockets are the parent's, shared by Node's cluster, which deals connections out in turn.
- * SO_REUSEPORT was measured against it (four workers on two processors). It opens connections half as fast
- * again, 4,400 a second for 2,700, of which each costs a worker milliseconds of TLS. But a worker that is
- * busy for a second is dealt a quarter of all connections meanwhile, where in turn it gets one. Connections
- * that wait for a worker that ends are reset. A second daemon on the same port is not told that it is taken.
- * And SO_REUSEPORT has no Unix sockets, and Linux alone.
+ * The parent has the listening sockets. They are shared by Node's cluster, which deals connections out in
+ * turn. SO_REUSEPORT was measured against it (four workers on two processors). It opens connections half as
+ * fast again: 4,400 a second instead of 2,700, each of which costs a worker milliseconds of TLS. But a worker
+ * that is busy for a second gets a quarter of all connections meanwhile, where in turn it gets one.
+ * Connections that wait for a worker that ends are reset. A second daemon on the same port is not told that
+ * it is taken. And SO_REUSEPORT works on Linux alone, and has no Unix sockets.
  */
 
 const graceMsDefault = 30_000;
-/** Starts several workers. If it throws, none is left; for a bad address nothing was even made. */
+/** Starts several workers. If it throws, none is left; for a bad address or file nothing was even made. */
 export async function startWorkers(file: string, env: Environment): Promise<Gateway> {
   const first = loadWithFiles(file, env);
   checkFiles(first.config, disk);
@@ -86,7 +86,7 @@ async function openWorkers(
 }
 
 /**
- * Makes the files of a first start before there are several processes. Answers the file of the authority's
+ * Makes the files of a first start before there are several processes. Returns the file of the authority's
  * certificate.
  */
 function makeOnce(config: Config, log: Log): string {

@@ -7,17 +7,17 @@ import { kept } from '../../util/kept.ts';
  */
 export interface TakenFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;
-  /** The matches of globs. */
+  /** The paths that each pattern has matched. */
   readonly found: ReadonlyMap<string, readonly string[]>;
 }
 
-/** Returns the disk, of which it is remembered what was read. */
+/** Returns the disk as `files`, and `taken`, which remembers everything that is read through it. */
 export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles } {
   const contents = new Map<string, Uint8Array>();
   const found = new Map<string, readonly string[]>();
   const files: Files = {
     read(path, maxBytes) {
-      // Once each: what is checked here is what the workers get.
+      // Each file is read once: what is checked here is what the workers get.
       return toBuffer(kept(contents, path, () => disk.read(path, maxBytes)));
     },
     find: (pattern) => kept(found, pattern, () => disk.find(pattern)),
@@ -25,7 +25,7 @@ export function takeFiles(): { readonly files: Files; readonly taken: TakenFiles
   return { files, taken: { contents, found } };
 }
 
-/** Returns the taken files, and nothing else. */
+/** Returns files that are read from the taken ones alone. Reading any other throws. */
 export function filesTaken({ contents, found }: TakenFiles): Files {
   return {
     read(path) {

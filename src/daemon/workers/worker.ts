@@ -18,9 +18,10 @@ import {
 import { filesTaken, type TakenFiles } from './taken-files.ts';
 
 /*
- * A worker: the program that the parent starts as often as `workers` says. It serves as its parent orders.
- * When the parent is gone, however it went, the channel to it closes. Node's cluster then ends the worker at
- * once, since nobody could reload or stop it without its parent. All that it has recorded is in its journal.
+ * The program of a worker, which the parent starts as often as `workers` says. It serves as its parent
+ * orders. When the parent is gone, for whatever reason, the channel to it closes. Node's cluster then ends
+ * the worker at once, since nobody could reload or stop it without its parent. All that it has recorded is in
+ * its journal.
  */
 
 type OrderTo<To extends Order['to']> = Extract<Order, { to: To }>;
@@ -68,7 +69,7 @@ class Worker {
     }
   }
 
-  /** Once, whoever asks for it. */
+  /** Stops serving. However often it is called, this happens once. */
   stop(graceMs: number): Promise<void> {
     this.#stopping ??= this.#serving?.stop(graceMs);
     return this.#stopping ?? Promise.resolve();
@@ -95,7 +96,7 @@ class Worker {
     const serving = this.#opened();
     const task = { file: this.#file, env: this.#env, taken };
     const prepared = await readInThread(task, serving.config(), (it) => serving.prepare(it));
-    // Nobody waits for this order any more.
+    // A generation that was prepared before is dropped: nobody waits for that order any more.
     this.#prepared?.drop();
     this.#prepared = prepared;
   }
@@ -107,7 +108,7 @@ class Worker {
     await prepared.take(standing);
   }
 
-  /** Its parent asks all workers, this one included. */
+  /** Returns the metrics of all workers, this one included. The parent asks each of them. */
   #gatherMetrics(): Promise<readonly Snapshot[]> {
     if (!this.#asking) {
       const asking = Promise.withResolvers<readonly Snapshot[]>();
@@ -132,7 +133,10 @@ class Worker {
   }
 }
 
-/** An uncaught error is a bug. A gate in an unknown state must not judge; the parent starts another. */
+/**
+ * Ends the process at an uncaught error, which is a bug. A gateway in an unknown state must not judge; the
+ * parent starts another.
+ */
 function endOnBugs(tell: (error: unknown) => void): void {
   process.on('uncaughtException', (error) => {
     tell(error);
@@ -147,7 +151,7 @@ const graceMsOfTerm = 30_000;
 function serveParent(): void {
   const worker = new Worker(process.env);
   const answer = (message: AnswerMessage): void => {
-    // A parent that is gone needs no answer: its worker is about to end.
+    // The callback ignores errors: without a parent the worker is about to end.
     process.send?.(message, undefined, undefined, () => undefined);
   };
   process.on('message', ({ id, order }: OrderMessage) => {
@@ -156,10 +160,10 @@ function serveParent(): void {
       (error: unknown) => answer({ id, ok: false, failure: toFailure(error) }),
     );
   });
-  // A terminal sends these to all processes of a group; what becomes of them is the parent's to say.
+  // A terminal sends these to all processes of a group; the parent decides what they mean for its workers.
   process.on('SIGINT', () => undefined);
   process.on('SIGHUP', () => undefined);
-  // A signal to one worker: it drains and ends, and the parent starts another one.
+  // With this signal one worker drains and ends, and the parent starts another one.
   process.on('SIGTERM', () => {
     worker.stop(graceMsOfTerm).then(
       () => process.exit(0),
