@@ -1,10 +1,13 @@
-/** A bounded map of what was used lately. What falls out is read from the disk again when it is asked for. */
+/**
+ * A bounded map of the entries used last. Entries that fall out are read from the disk again when they are
+ * asked for.
+ */
 export type Cache<V> = ReturnType<typeof createCache<V>>;
 
 /**
  * Holds between `entriesMax / 2` and `entriesMax` of the entries used last. It has two generations instead of
- * a list of uses. When the young one is full it becomes the old one, and the old one is forgotten at once. A
- * hit in the young one is a plain lookup.
+ * a list of uses. When the young generation is full, it becomes the old one, and the old one is forgotten at
+ * once. A hit in the young generation is a plain lookup.
  */
 export function createCache<V>(entriesMax: number) {
   const generationMax = Math.max(1, Math.floor(entriesMax / 2));

@@ -5,47 +5,60 @@ import { Shipper } from './journal/shipper.ts';
 import type { CallBatch, RecordedCall } from './store.ts';
 
 /*
- * Every call leaves a line here before its answer leaves, so that a killed process has not forgotten what it
- * let out. The files are also the queue towards the store. Lines are read back from them to be shipped, so
- * memory stays small when the store is away. The next process ships what was not shipped. It ships the rest
- * of the last segment a second time, marked as such. `recordCalls` takes that, and no position has to be
+ * Every call leaves a line in the journal before its answer leaves. So a process that is killed loses no call
+ * that it let out. The files are also the queue to the store: lines are read back from them to be shipped. So
+ * memory stays small while the store is away. The next process ships what was not shipped. It ships the rest
+ * of the last segment a second time, marked as such. `recordCalls` allows that, so no position has to be
  * kept.
  */
 
 export interface JournalOptions {
-  /** The folder, which belongs to this process alone. */
+  /** The folder of the files. It belongs to this process alone. */
   readonly dir: string;
-  /** Takes calls in order, some again, as `Store.recordCalls`; answers how many lines were unreadable. */
+  /**
+   * Takes calls in order, some of them a second time, as `Store.recordCalls` does. Resolves to the number of
+   * unreadable lines.
+   */
   readonly ship: (batch: CallBatch) => Promise<number>;
-  /** Told of every failure to ship, and of lines that cannot be read. */
+  /** Receives every failure to ship, and reports of lines that cannot be read. */
   readonly onError: (error: unknown) => void;
-  /** Default 16 MB. */
+  /** The limit of one file, in bytes. 16 MB by default. */
   readonly segmentBytesMax?: number;
-  /** The limit of all files together; above it calls are refused. Default 1 GB. */
+  /** The limit of all files together, in bytes; above it calls are refused. 1 GB by default. */
   readonly bytesMax?: number;
-  /** A line waits no longer than this for company. Default 250. */
+  /** The longest that a line waits for others to be shipped with, in milliseconds. 250 by default. */
   readonly shipIntervalMs?: number;
-  /** The size of one shipment; a full one goes at once, and a longer line goes alone. Default 512 KB. */
+  /**
+   * The size of one shipment, in bytes. A full one is shipped at once, and a longer line alone. 512 KB by
+   * default.
+   */
   readonly shipBatchBytes?: number;
 }
 
-/** Calls of one turn of the event loop; their lines are the first `bytes` of the block. */
+/** The calls of one turn of the event loop. Their lines are the first `bytes` of the block. */
 interface Group extends PromiseWithResolvers<void> {
   bytes: number;
   readonly turn: NodeJS.Immediate;
 }
 
-/** A turn that brings more than this is written in several goes. */
+/**
+ * The size of the block that collects the lines of a turn. A turn that brings more is written in several
+ * steps.
+ */
 const blockBytes = 1024 * 1024;
-/** UTF-8 needs no more for a UTF-16 code unit. */
+/** The most bytes that UTF-8 needs for a UTF-16 code unit. */
 const bytesPerUnitMax = 3;
 const newline = 0x0a;
 
-/** Opens the journal and begins to ship what an earlier process left behind. */
+/**
+ * Writes calls into files and ships them to the store, beginning with those that an earlier process left
+ * behind.
+ */
 export class Journal {
   readonly #segments;
   readonly #shipper;
-  // Lines are encoded where they are written from: no text grows by concatenation, and none is copied twice.
+  // Lines are encoded into the block that is written. So no text grows by concatenation, and no line is
+  // copied twice.
   readonly #block = Buffer.allocUnsafeSlow(blockBytes);
   #group: Group | undefined;
   #isClosed = false;
@@ -60,9 +73,9 @@ export class Journal {
   }
 
   /**
-   * Resolves when the line is in the file: it survives the end of the process, not a power cut. All calls of
-   * one turn of the event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when it cannot
-   * be written: the call must not go.
+   * Resolves when the line is in the file, where it survives the end of the process but not a power cut. All
+   * calls of one turn of the event loop share one write and one promise. Rejects with STATE_UNAVAILABLE when
+   * the line cannot be written; the call must then not go out.
    */
   append(call: RecordedCall): Promise<void> {
     if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The journal is closed.'));
@@ -73,18 +86,21 @@ export class Journal {
     }
   }
 
-  /** Ships all appended calls, for whoever must find one at once. Rejects if the store does not take them. */
+  /**
+   * Ships all appended calls, for callers that must find one at once. Rejects if the store does not take
+   * them.
+   */
   async flush(): Promise<void> {
     this.#writeGroup();
     await this.#shipper.drain();
   }
 
-  /** Returns bytes that are in the files and that the store has not taken. */
+  /** Returns the number of bytes that are in the files and that the store has not taken. */
   waitingBytes(): number {
     return this.#segments.waitingBytes();
   }
 
-  /** Writes and ships what the store takes; the rest stays for the next start. Never rejects. */
+  /** Writes what waits and ships what the store takes. The rest stays for the next start. Never rejects. */
   async close(): Promise<void> {
     if (this.#isClosed) return;
     this.#isClosed = true;

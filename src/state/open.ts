@@ -10,7 +10,7 @@ export type StateAddress =
   | { readonly driver: 'embedded'; readonly dir: string }
   | (RedisAddress & {
       readonly driver: 'redis';
-      /** Before every key, so that several gateways can share one Redis. */
+      /** The prefix of all keys, by which several gateways can share one Redis. */
       readonly prefix: string;
     });
 
@@ -18,23 +18,26 @@ interface OpenStoreOptions {
   readonly url: StateAddress;
   /** The folder of local files, such as those of the embedded state. */
   readonly dir: string;
-  /** The time limit of one command to Redis. */
+  /** The time limit of one command to Redis, in milliseconds. */
   readonly timeoutMs: number;
-  /** PEM file with the authorities that a `rediss://` server is verified against; null: those of Node. */
+  /** A PEM file with the authorities that a `rediss://` server is verified against. null: those of Node. */
   readonly caFile: string | null;
   readonly log: RedisStoreOptions['log'];
 }
 
-/** Opens the state where `url` says. Rejects with STATE_UNAVAILABLE where that cannot be done. */
+/** Opens the state at `url`. Rejects with STATE_UNAVAILABLE where it cannot be opened. */
 export async function openStore({ url, dir, timeoutMs, caFile, log }: OpenStoreOptions): Promise<Store> {
   if (url.driver === 'embedded') return openEmbeddedStore({ dir });
   const ca = authoritiesFor(url, caFile);
-  // Who has an embedded state does not pay for the client of another.
+  // The client of Redis is loaded only where it is used.
   const { openRedisStore } = await import('./redis/store.ts');
   return openRedisStore({ ...url, timeoutMs, ca, log });
 }
 
-/** Returns Redis's noted format and this version's. Rejects with STATE_UNAVAILABLE without an answer. */
+/**
+ * Returns the format of records that Redis has noted, and that of this version. Rejects with
+ * STATE_UNAVAILABLE without an answer.
+ */
 export async function redisFormats({ url, timeoutMs, caFile }: Omit<OpenStoreOptions, 'log' | 'dir'>) {
   if (url.driver !== 'redis') throw new TypeError('the state is not in Redis');
   const ca = authoritiesFor(url, caFile);

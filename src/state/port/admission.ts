@@ -5,29 +5,32 @@ import type { TrustRecord } from './history.ts';
 import type { KeyRecord } from './keys.ts';
 import type { MaybePromise } from './page.ts';
 
-/** The hot path. */
+/** Identifies and admits calls. Every call passes through these methods, so they must be fast. */
 export interface AdmissionStore {
-  /** Who is this? Counts nothing; used where a tunnel opens and where a management call is authenticated. */
+  /**
+   * Returns whose key this is, without counting anything. It is asked where a tunnel opens and where a
+   * management call is authenticated.
+   */
   identify(keyHash: string, nowMs: number): MaybePromise<Identification>;
   /**
-   * Gives everything that a call needs from the state in one atomic round trip. It looks at key and parent,
-   * agent, allowlist, permission, environment, quota, buckets, use count, scope and counters. What is refused
-   * has taken nothing from quota, bucket and uses. UNKNOWN_AGENT is what is wrong last: without it the call
-   * would have been let in. A key and those that were made with it have one bucket. What the call charges to
-   * budgets is added in the same step. A call that is not let out in the end gives it back when it is
-   * recorded.
+   * Admits or refuses a call in one atomic round trip, and returns all that the call needs from the state. It
+   * looks at key and parent, agent, allowlist, permission, environment, quota, buckets, use count, scope and
+   * counters. A refused call takes nothing from quota, bucket and uses. UNKNOWN_AGENT is checked last: with a
+   * known agent the call would have been let in. A key and the keys that were made with it share one bucket.
+   * What the call charges to budgets is added in the same step. A call that is not let out in the end gives
+   * it back when it is recorded.
    */
   admit(request: AdmitRequest): MaybePromise<Admission>;
-  /** Tells what `admit` would answer now, without counting or noting anything. */
+  /** Returns what `admit` would answer now, without counting or noting anything. */
   standingOf(question: StandingQuestion): Promise<AdmissionPreview>;
   /**
-   * The identity that `identify` or `admit` answered within the last `withinMs`, for calls that may pass
-   * while the state is away.
+   * Returns the identity of a key that `identify` or `admit` found valid within the last `withinMs`;
+   * undefined where they did not. It is for calls that may pass while the state is away.
    */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined;
   /**
-   * True once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with GATEWAY_BUSY
-   * where 10,000 of the key or 100,000 of the tenant have not ended.
+   * Returns true once for each nonce of a key until `endsAtMs`, on all nodes together. Rejects with
+   * GATEWAY_BUSY where 10,000 of the key or 100,000 of the tenant have not ended.
    */
   claimNonce(
     tenantId: string,
@@ -59,47 +62,58 @@ export interface InvalidKey {
 export interface AdmitRequest {
   readonly keyHash: string;
   readonly nowMs: number;
-  /** Is the agent that the call names, known and of the key's tenant. Undefined: the key's own. */
+  /** The agent that the call names, which must be known and of the key's tenant. Undefined: the key's own. */
   readonly agentId: string | undefined;
-  /** An environment that the call names; the key must be of it, or may name it. */
+  /**
+   * The environment that the call names, which must be one that the key may name. Undefined: that of the
+   * named agent, else the key's.
+   */
   readonly envName: string | undefined;
   /** The address of the caller, for the allowlist of the key. */
   readonly clientAddress: string;
-  /** The resource or host that the call would touch, as `is_new_destination` counts it. */
+  /** The resource or host that the call would touch, as the condition `is_new_destination` counts it. */
   readonly destination: string;
-  /** Further names, of which it is asked whether the agent has touched them before. Absent: none. */
+  /**
+   * Further names that the call would touch. The answer says which of them are new to the agent. Absent:
+   * none.
+   */
   readonly names?: readonly string[];
-  /** How many things at once the call writes. Absent: none. */
+  /** The number of things that the call writes at once. Absent: none. */
   readonly mutations?: number;
-  /** The MCP server and its tools that are called, whose concerns are asked for. Absent: none. */
+  /** The MCP server and the tools that are called. The answer has the concerns about them. Absent: none. */
   readonly mcp?: McpCall | undefined;
-  /** For the scope of an ephemeral key. */
+  /** The called tool, which the scope of an ephemeral key must allow, as it must the verb. */
   readonly toolName: SafeName;
   readonly verb: Verb;
-  /** All parts of a call that does several things; the scope of the key must allow each of them. */
+  /** The parts of a call that does several things; the scope of the key must allow each of them. */
   readonly parts?: readonly { readonly toolName: SafeName; readonly verb: Verb }[];
-  /** `call` counts in full; `rate` takes from the buckets alone (`/v1/scan/response`). */
+  /**
+   * Says what is counted: `call` counts in full, `rate` takes from the buckets alone (`/v1/scan/response`).
+   */
   readonly counts: 'call' | 'rate';
-  /** Is the same function for one configuration. Undefined: the tenant is not served. */
+  /**
+   * Returns the limits of a tenant's plan; undefined where the tenant is not served. It is the same function
+   * for one configuration.
+   */
   readonly termsOf: (tenantId: string) => TenantTerms | undefined;
   /**
-   * Every budget of the tenant, with what the call would charge to it: 0 where it does not count for that
-   * one. Asked only where the call counts and nothing is wrong but perhaps its numbers; perhaps more than
-   * once. Undefined: there are no budgets.
+   * Returns every budget of the tenant with the call's charge to it: 0 where the call does not count for it.
+   * It is called only for a call that counts and has passed all checks but those of numbers, perhaps more
+   * than once. Undefined: there are no budgets.
    */
   readonly chargesOf?: ((identity: Identity) => readonly BudgetCharge[]) | undefined;
 }
 
 export interface McpCall {
-  /** `https://mcp.example.com` */
+  /** The origin of the server, such as `https://mcp.example.com`. */
   readonly origin: string;
   readonly tools: readonly string[];
 }
 
 export interface BudgetCharge extends Charge {
   /**
-   * Is at least the amount, at most 2^53 - 1, in the same parts. Whoever comes when so much was charged
-   * exceeds the budget.
+   * The budget of a day, in the unit of `amount`; it is at least the amount and at most 2^53 - 1. A call that
+   * comes when so much was charged exceeds the budget.
    */
   readonly daily: number;
 }
@@ -113,19 +127,19 @@ interface StandingQuestion {
 
 export interface AdmissionPreview {
   readonly isNewDestination: boolean;
-  /** Names of budgets that were used up before. */
+  /** The names of budgets that were used up before the call. */
   readonly exceededBudgets: readonly string[];
 }
 
-/** The limits of a tenant's plan. null is unlimited. */
+/** The limits of a tenant's plan; null is unlimited. */
 export interface TenantTerms {
   readonly scansPerMonth: number | null;
   readonly scansPerMinute: number | null;
-  /** Capacity of the bucket; null: twice the rate. */
+  /** The capacity of the bucket, in calls; null: twice the rate. */
   readonly burst: number | null;
-  /** The rate of each key that has none of its own. */
+  /** The rate of each key without a rate of its own. */
   readonly perKeyScansPerMinute: number | null;
-  /** Calls beyond the quota are let in and counted. */
+  /** Whether calls beyond the quota are let in and counted. */
   readonly overage: boolean;
 }
 
@@ -134,22 +148,25 @@ export type Admission = Admitted | NotAdmitted;
 export interface Admitted extends AdmissionPreview {
   readonly ok: true;
   readonly key: KeyRecord;
-  /** In the environment and with the agent that the call names. */
+  /** The caller, in the environment and with the agent that the call names. */
   readonly identity: Identity;
   readonly agentStatus: AgentStatus;
-  /** Amounts above 0 that the call has charged to budgets; they must be recorded with it. */
+  /** The amounts above 0 that the call has charged to budgets. They must be recorded with it. */
   readonly charges: readonly Charge[];
   /** The concerns about the called tools at the time of the call, whichever node saw them. */
   readonly toolConcerns: readonly ToolConcern[];
-  /** Which of the further names the agent has not touched before. */
+  /** The names of the request that the agent has not touched before. */
   readonly newNames: readonly string[];
   readonly habits: Habits;
   readonly trust: TrustRecord;
-  /** The tenant's events of the last ten minutes. Later ones are added to it. */
+  /** The tenant's events of the last ten minutes. Later events are added to this object. */
   readonly sightings: Sightings;
-  /** Sentences; empty where the call is within the scope of its key. The use is spent all the same. */
+  /**
+   * Sentences that say how the call leaves the scope of its key; empty where it does not. The use is spent in
+   * any case.
+   */
   readonly scopeViolations: readonly SafeName[];
-  /** The part of the month's quota that is used, this call included. */
+  /** The calls of the month that count for the quota, this one included. */
   readonly scansUsed: number;
 }
 
@@ -165,17 +182,19 @@ export interface NotAdmitted {
     | 'RATE_LIMITED'
     | 'QUOTA_EXCEEDED';
   readonly detail: string;
-  /** Whose key it was, for the record; undefined where no known key was presented. */
+  /** The owner of the key, for the record; undefined where no known key was presented. */
   readonly identity: Identity | undefined;
-  /** With RATE_LIMITED and QUOTA_EXCEEDED: at least 1. */
+  /**
+   * The seconds after which the call may come again, at least 1; only with RATE_LIMITED and QUOTA_EXCEEDED.
+   */
   readonly retryAfterSeconds?: number;
 }
 
 export interface TenantUsage {
   /** The calls of the calendar month (UTC) that `nowMs` lies in. */
   readonly scansUsed: number;
-  /** Refused with RATE_LIMITED, by full hours. */
+  /** The calls that were refused with RATE_LIMITED in the last 24 hours, counted by whole hours. */
   readonly rateLimitHits24h: number;
-  /** Admitted within the last minute, by slots of ten seconds. */
+  /** The calls admitted within the last minute, counted by slots of ten seconds. */
   readonly currentRatePerMin: number;
 }

@@ -2,12 +2,17 @@ import type { Decision } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Agents, and tenants that were registered by minting for them, beside those of the configuration. */
+/**
+ * Keeps agents, and tenants that were registered by minting a key for them, beside those of the
+ * configuration.
+ */
 export interface AgentStore {
-  /** Adds the agent unless it is there; answers the one that stands. An agent never changes its tenant. */
+  /**
+   * Adds the agent unless it is there, and returns the record that stands. An agent never changes its tenant.
+   */
   ensureAgent(agent: AgentRecord): Promise<AgentRecord>;
   agentById(agentId: string): Promise<AgentRecord | undefined>;
-  /** Agents by time of creation, newest first. */
+  /** Lists agents by time of creation, newest first. */
   listAgents(tenantId: string, page: Page): Promise<Paged<AgentRecord>>;
   updateAgent(
     tenantId: string,
@@ -37,6 +42,6 @@ export interface AgentUsage {
   readonly firstSeenAtMs: number | null;
   readonly lastSeenAtMs: number | null;
   readonly callsTotal: number;
-  /** Decisions of the last 24 hours, by full hours. */
+  /** The decisions of the last 24 hours, counted by whole hours. */
   readonly decisions24h: Readonly<Record<Decision, number>>;
 }

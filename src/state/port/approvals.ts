@@ -2,21 +2,22 @@ import type { SafeName } from '../../core/safe-name.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Calls that are held until somebody decides. */
+/** Keeps calls that are held until somebody decides. */
 export interface ApprovalStore {
   /**
    * Decides, in one step, what becomes of a call that must be held. A grant for the identical call
-   * (`callHash`) is spent. A denial still stands (also by `denialHash`). A pending approval is the same one,
-   * or else this one is opened. Rejects with GATEWAY_BUSY where 2,000 that keys of one agent have asked for,
-   * or 10,000 of the tenant, are pending. It also rejects so where 20,000 of the tenant still count. The
-   * newest 20,000 are kept; an eighth of that may have made room. The audit entry that `auditOf` makes of the
-   * result is written down in the same step.
+   * (`callHash`) is spent. A denial still counts, also one with the same `denialHash`. A pending approval is
+   * returned again. Otherwise this approval is opened. Rejects with GATEWAY_BUSY where 2,000 that keys of one
+   * agent have asked for, or 10,000 of the tenant, are pending. A tenant has at most 20,000 approvals. Where
+   * there are as many, up to an eighth makes room, the oldest first, but none that still counts. It rejects
+   * with GATEWAY_BUSY where all of them count. The audit entry that `auditOf` makes of the result is written
+   * in the same step.
    */
   holdCall(approval: ApprovalRecord, auditOf?: (hold: Hold) => AuditEvent | undefined): Promise<Hold>;
   /**
-   * Decides once: whoever comes second is told what stands. Undefined where there is no such approval.
-   * Whoever comes after its end ends it, in the same step, so that nobody with a slower clock decides it
-   * afterwards. One that another has followed has ended, too.
+   * Decides an approval once; a second decision gets what stands. Undefined where there is no such approval.
+   * After its end the approval is marked as expired in the same step, so that nobody with a slower clock
+   * decides it later. An approval that a newer one of the same call has followed counts as expired, too.
    */
   decideApproval(
     tenantId: string,
@@ -24,9 +25,9 @@ export interface ApprovalStore {
     decision: ApprovalDecision,
     audit: AuditEvent,
   ): Promise<{ readonly isDecidedNow: boolean; readonly approval: ApprovalRecord } | undefined>;
-  /** Returns the record as of `nowMs`: a pending one past its end is `expired`. */
+  /** Returns the record as of `nowMs`: a pending approval past its end is `expired`. */
   approvalById(tenantId: string, approvalId: string, nowMs: number): Promise<ApprovalRecord | undefined>;
-  /** Newest first. */
+  /** Lists approvals, newest first. */
   listApprovals(
     tenantId: string,
     filter: ApprovalFilter,
@@ -34,8 +35,8 @@ export interface ApprovalStore {
     page: Page,
   ): Promise<Paged<ApprovalRecord>>;
   /**
-   * Writes down what has expired, a bounded number of each tenant at a time, and answers it: each once,
-   * whatever node asks. They were expired before; this is how it comes to be told.
+   * Writes down which approvals have expired, a bounded number at a time, and returns each once, whatever
+   * node asks. They were expired before; this makes it known.
    */
   expireApprovals(nowMs: number): Promise<readonly ApprovalRecord[]>;
 }
@@ -44,7 +45,7 @@ export interface ApprovalFilter {
   readonly status?: ApprovalRecord['status'];
   readonly agentId?: string;
   readonly toolName?: string;
-  /** Bounds on the time at which an approval was opened. */
+  /** The earliest time of opening, inclusive; `beforeMs` is the end, exclusive. */
   readonly fromMs?: number;
   readonly beforeMs?: number;
 }
@@ -53,7 +54,7 @@ export interface ApprovalFilter {
 interface HeldCall {
   /** SHA-256 of the canonical call: who makes it, what it does, method, URL and body. */
   readonly callHash: string;
-  /** The same for whatever agent its key names: a denial stands for all of them. */
+  /** The hash of the call without the agent that its key names. A denial stands for all such agents. */
   readonly denialHash: string;
   readonly traceId: string;
   readonly tenantId: string;
@@ -66,17 +67,17 @@ interface HeldCall {
   readonly toolName: SafeName;
   readonly operation: SafeName;
   readonly method: SafeName;
-  /** Redacted. */
+  /** The URL, redacted. */
   readonly url: SafeName;
-  /** Redacted and bounded. */
+  /** The beginning of the body, redacted. */
   readonly bodyPreview: SafeName;
-  /** The call asks to go on as a WebSocket, so that more follows. */
+  /** Whether the call asks to go on as a WebSocket, so that more follows. */
   readonly opensWebSocket: boolean;
   /** Headers that say what is done, as `name: value`: redacted and bounded. Older records have none. */
   readonly fields?: readonly SafeName[];
-  /** The size of the whole body, as it was received. */
+  /** The size of the whole body as it was received, in bytes. */
   readonly bodyBytes: number;
-  /** Findings in the call, never their text; bounded. */
+  /** The findings in the call, never their text; bounded in number. */
   readonly findings: readonly ApprovalFinding[];
 }
 
@@ -97,11 +98,11 @@ export interface ApprovalRecord extends HeldCall, HoldReason {
   readonly decidedAtMs: number | null;
   readonly decidedBy: string | null;
   readonly note: string | null;
-  /** How often an approval counts; null until it is approved. */
+  /** How often a grant counts; null until the call is approved, and where it is denied. */
   readonly scope: 'once' | 'window' | null;
-  /** Until when the decision counts for identical calls. */
+  /** The time until which the decision counts for identical calls; null until it is decided. */
   readonly countsUntilMs: number | null;
-  /** When a grant of scope `once` was used. */
+  /** The time at which a grant of scope `once` was used; null before. */
   readonly spentAtMs: number | null;
 }
 
@@ -118,14 +119,14 @@ export interface ApprovalDecision {
   readonly note: string | null;
   readonly scope: 'once' | 'window';
   readonly nowMs: number;
-  /** From now on, for identical calls; 0 = for none. */
+  /** How long the decision counts for identical calls, from `nowMs` on; 0 counts for none. */
   readonly windowMs: number;
 }
 
-/** `granted` has spent the grant where it is for one call. */
+/** The standing answer to a held call. A grant of scope `once` is spent when it is returned. */
 export interface Hold {
   readonly kind: 'granted' | 'denied' | 'pending';
   readonly approval: ApprovalRecord;
-  /** The approval was opened by this step. */
+  /** Whether this step has opened the approval. */
   readonly isNew: boolean;
 }

@@ -1,23 +1,23 @@
 import type { Page, Paged } from './page.ts';
 
-/** The audit log. */
+/** Keeps the audit log, one hash chain for each tenant. */
 export interface AuditStore {
   appendAudit(audit: AuditEvent): Promise<void>;
-  /** Newest first. */
+  /** Lists entries, newest first. */
   listAudit(tenantId: string, filter: AuditFilter, page: Page): Promise<Paged<AuditEntry>>;
-  /** Oldest first, each as its canonical JSON text with its hash. */
+  /** Yields all entries, oldest first, each as its canonical JSON text with its hash. */
   exportAudit(tenantId: string): AsyncIterable<{ readonly entry: string; readonly hash: string }>;
-  /** Recomputes a tenant's audit chain. */
+  /** Recomputes a tenant's chain, and returns the first entry that is missing or altered. */
   verifyAudit(tenantId: string): Promise<AuditCheck>;
 }
 
-/** One entry of a tenant's append-only, hash-chained audit log. Never holds a key, only its prefix. */
+/** An entry of a tenant's append-only, hash-chained audit log. It never holds a key, only its prefix. */
 export interface AuditEvent {
   readonly tenantId: string;
   readonly atMs: number;
-  /** `key.created`, `key.revoked`, `policy.applied`, … */
+  /** What was done: `key.created`, `key.revoked`, `policy.applied`, … */
   readonly kind: string;
-  /** A key's prefix, `admin`, `config`, `first-start`. */
+  /** Who did it: a key's prefix, `admin`, `config`, `first-start`, … */
   readonly operator: string;
   readonly subject: string;
   readonly details: Readonly<Record<string, unknown>>;
@@ -34,7 +34,10 @@ export interface AuditFilter {
   readonly subject?: string;
 }
 
-/** `head` is the hash of the last entry; `seq` the first entry that is missing, or not what was written. */
+/**
+ * The result of a check. `head` is the hash of the last entry. `seq` is the first entry that is missing, or
+ * not what was written.
+ */
 export type AuditCheck =
   | { readonly ok: true; readonly entries: number; readonly head: string }
   | { readonly ok: false; readonly seq: number; readonly problem: 'missing' | 'altered' };

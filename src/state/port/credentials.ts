@@ -1,20 +1,23 @@
 import type { AuditEvent } from './audit.ts';
 import type { MaybePromise } from './page.ts';
 
-/** Credentials of the vault: what is stored is sealed already. */
+/** Keeps credentials of the vault, which has sealed them already. */
 export interface CredentialStore {
   putCredential(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   /**
    * Returns the credential as the last `admit` of this tenant has left it; undefined where there is none, or
-   * it was revoked.
+   * it was removed.
    */
   credentialOf(tenantId: string, name: string): MaybePromise<SealedCredential | undefined>;
   listCredentials(tenantId: string): Promise<readonly SealedCredential[]>;
-  /** Replaces the sealed value if it is still `from`; else it changes nothing and answers false. */
+  /** Replaces the sealed value if it is still `from`. Otherwise it changes nothing and returns false. */
   resealCredential(reseal: Reseal, audit: AuditEvent): Promise<boolean>;
-  /** Returns the use of every credential that calls were recorded with, by name, removed ones included. */
+  /**
+   * Returns the use of every credential that calls were recorded with, by name. Removed credentials are
+   * included.
+   */
   credentialUses(tenantId: string): Promise<ReadonlyMap<string, CredentialUse>>;
-  /** Returns false where there is none. */
+  /** Removes a credential; returns false where there is none. */
   removeCredential(tenantId: string, name: string, audit: AuditEvent): Promise<boolean>;
 }
 
@@ -23,7 +26,7 @@ export interface Reseal extends Pick<SealedCredential, 'tenantId' | 'name'> {
   readonly to: string;
 }
 
-/** The use by calls that were let out. */
+/** The use of a credential by calls that were let out. */
 export interface CredentialUse {
   readonly uses: number;
   readonly lastUsedAtMs: number;

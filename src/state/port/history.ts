@@ -2,39 +2,40 @@ import type { Sighting, TrustMark } from '../../core/history.ts';
 import type { AuditEvent } from './audit.ts';
 
 /**
- * The memory of agents that tells the usual from the unusual: at most 4,096 names and about a kilobyte an
- * agent. It ends ninety days after the last call.
+ * Keeps what agents usually do, so that the unusual shows: at most 4,096 names and about a kilobyte an agent.
+ * It forgets an agent ninety days after its last call.
  */
 export interface HistoryStore {
   /**
-   * Notes an event that may explain a later call. `admit` answers it to all calls of the tenant, soon on
-   * other nodes too, for ten minutes, the last 512. It may be lost where the state is away. Never throws.
+   * Notes an event that may explain a later call. `admit` returns it for ten minutes to all calls of the
+   * tenant, soon on other nodes too. At most 512 of each kind are kept. An event may be lost where the state
+   * is away. Never throws.
    */
   noteSighting(tenantId: string, sighting: Sighting): void;
-  /** Returns the trust in each agent, in the order of the ids; it is whole for unknown agents. */
+  /** Returns the trust in each agent, in the order of the ids; full trust for unknown agents. */
   trustOf(tenantId: string, agentIds: readonly string[]): Promise<readonly TrustRecord[]>;
-  /** Something that counts against an agent, beside its calls: those bring their marks themselves. */
+  /** Notes something that counts against an agent, beside its calls, whose marks are recorded with them. */
   markTrust(tenantId: string, agentId: string, mark: TrustMark): Promise<void>;
-  /** Nothing is held against the agent any more. */
+  /** Gives full trust to the agent again and forgets its marks. */
   resetTrust(tenantId: string, agentId: string, audit: AuditEvent): Promise<void>;
-  /** Says how trust comes back, from now on. */
+  /** Sets how trust comes back from now on. */
   restoreTrust(terms: TrustTerms): void;
 }
 
 /** Trust is counted in ten-thousandths, so that sums are exact. */
 export interface TrustRecord {
-  /** 0 to 10,000, at `atMs`. */
+  /** The trust at `atMs`, 0 to 10,000. */
   readonly parts: number;
-  /** Calls in a row that nothing was held against, less those that have brought trust back. */
+  /** Calls in a row without a mark, less those that have brought trust back. */
   readonly clean: number;
-  /** When the last call came, or something was held against the agent; 0 before the first. */
+  /** The time of the last call or mark; 0 before the first. */
   readonly atMs: number;
-  /** The last 32 that were held against the agent, oldest first. */
+  /** The last 32 marks, oldest first. */
   readonly marks: readonly TrustMark[];
 }
 
 export interface TrustTerms {
-  /** Ten-thousandths that a run of clean calls, or an idle hour, brings back. */
+  /** The ten-thousandths that a run of `calls` clean calls, or an idle hour, brings back. */
   readonly parts: number;
   readonly calls: number;
 }

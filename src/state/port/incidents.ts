@@ -2,18 +2,18 @@ import type { Band } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Incidents and what people made of them. */
+/** Keeps incidents and what people made of them. */
 export interface IncidentStore {
   /**
-   * Opens an incident, or adds traces and notes to an open one of the same agent and trigger, which takes the
-   * graver severity. A trace among its last ones counts once.
+   * Opens an incident. Where one of the same agent and trigger is open, it adds traces and notes to that,
+   * which takes the graver severity. A trace among its last ones counts once.
    */
   openIncident(
     incident: IncidentRecord,
     audit: AuditEvent,
   ): Promise<{ readonly isNew: boolean; readonly incident: IncidentRecord }>;
   incidentById(tenantId: string, incidentId: string): Promise<IncidentRecord | undefined>;
-  /** Newest first. */
+  /** Lists incidents, newest first. */
   listIncidents(tenantId: string, filter: IncidentFilter, page: Page): Promise<Paged<IncidentRecord>>;
   /** Applies the change. Rejects with CONFLICT if the incident has left `expectedStatus` meanwhile. */
   changeIncident(
@@ -38,17 +38,17 @@ export interface IncidentRecord {
   readonly title: string;
   readonly severity: Band;
   readonly status: 'open' | 'investigating' | 'closed';
-  /** The last 100; `traceCount` counts all. */
+  /** The last 100 traces; `traceCount` counts all of them. */
   readonly traceIds: readonly string[];
   readonly traceCount: number;
   readonly openedAtMs: number;
-  /** A key's prefix, `admin`; absent: the gateway. */
+  /** Who opened it: a key's prefix or `admin`; absent: the gateway. */
   readonly openedBy?: string;
   readonly changedAtMs: number;
   readonly closedAtMs: number | null;
   readonly closeCode: string | null;
   readonly closedBy: string | null;
-  /** The last 100. */
+  /** The last 100 notes. */
   readonly notes: readonly IncidentNote[];
   /** The last 100 changes of status and severity; absent where there were none. */
   readonly steps?: readonly IncidentStep[];
@@ -59,7 +59,7 @@ export type IncidentStep = { readonly atMs: number; readonly by: string } & (
       readonly kind: 'transition';
       readonly from: IncidentRecord['status'];
       readonly to: IncidentRecord['status'];
-      /** The close code of a closed incident. */
+      /** The close code, where the incident was closed with one. */
       readonly code?: string;
     }
   | { readonly kind: 'severity'; readonly from: Band; readonly to: Band }

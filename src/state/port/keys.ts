@@ -2,19 +2,19 @@ import type { Verb } from '../../core/call.ts';
 import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Keys and what their holders have used. */
+/** Keeps keys and what their holders have used. */
 export interface KeyStore {
   /**
    * Adds a key and its audit entry. Rejects with CONFLICT where the id or the hash is taken. Rejects with
    * NOT_FOUND where its agent is not known in its tenant, or its parent is not an active key of it. Rejects
-   * with GATEWAY_BUSY where its parent has 10,000 that live. With an ephemeral key that is added, some go
-   * that ended a week before.
+   * with GATEWAY_BUSY where its parent has 10,000 live ones. An added ephemeral key removes some that ended a
+   * week before.
    */
   addKey(key: KeyRecord, audit: AuditEvent): Promise<void>;
   keyById(tenantId: string, keyId: string): Promise<KeyRecord | undefined>;
-  /** Newest first. */
+  /** Lists keys, newest first. */
   listKeys(tenantId: string, page: Page): Promise<Paged<KeyRecord>>;
-  /** Changes what `change` names. Holds from the next `admit` on. */
+  /** Changes the fields that `change` names, from the next `admit` on. */
   updateKey(
     tenantId: string,
     keyId: string,
@@ -22,15 +22,15 @@ export interface KeyStore {
     audit: AuditEvent,
   ): Promise<KeyRecord | undefined>;
   /**
-   * Marks the key revoked, with its audit entry; a revoked key stays as it is. It holds from the next `admit`
-   * on, for its children too.
+   * Marks the key as revoked, from the next `admit` on, for its children too. A key that is revoked already
+   * stays as it is, without a second audit entry.
    */
   revokeKey(tenantId: string, keyId: string, audit: AuditEvent): Promise<KeyRecord | undefined>;
   /** Returns the usage of each key, in the order of the ids; zeros for one that was never used. */
   keyUsage(tenantId: string, keyIds: readonly string[], nowMs: number): Promise<readonly KeyUsage[]>;
 }
 
-/** Those that a key belongs to. */
+/** The tenant, environments and agent that a key belongs to. */
 interface KeyOwner {
   readonly tenantId: string;
   readonly envName: string;
@@ -42,19 +42,22 @@ interface KeyOwner {
 /** The calls that a key may make. */
 interface KeyRights {
   readonly permissions: readonly string[];
-  /** CIDRs; null means any address. */
+  /** The CIDRs that the key may be used from; null: any address. */
   readonly ipAllowlist: readonly string[] | null;
-  /** Its own steady rate, beside that of its tenant. */
+  /** The key's own steady rate, beside that of its tenant; null: that of the plan. */
   readonly perMinute: number | null;
   readonly requireNonce: boolean;
   readonly maxUses: number | null;
-  /** null: everything. An empty list: nothing. */
+  /**
+   * The tools and verbs that the key is restricted to; null: no restriction. An empty list in it allows
+   * nothing.
+   */
   readonly scope: KeyScope | null;
 }
 
 export interface KeyRecord extends KeyOwner, KeyRights {
   readonly keyId: string;
-  /** HMAC-SHA-256 of the key's SHA-256 with the server's pepper, hex. */
+  /** The HMAC-SHA-256 of the key's SHA-256 with the server's pepper, in hex. */
   readonly hash: string;
   readonly prefix: string;
   readonly type: 'live' | 'ephemeral';
@@ -63,11 +66,11 @@ export interface KeyRecord extends KeyOwner, KeyRights {
   readonly createdAtMs: number;
   readonly expiresAtMs: number | null;
   readonly revokedAtMs: number | null;
-  /** Who revoked it: a prefix, `admin`, `config`; null where nobody has. */
+  /** Who revoked it: a key's prefix, `admin`, `config`; null where nobody has. */
   readonly revokedBy: string | null;
-  /** The live key that an ephemeral key ends with. */
+  /** The live key that an ephemeral key was made with, and ends with; null for live keys. */
   readonly parentKeyId: string | null;
-  /** The key comes from the configuration: the API does not change it. */
+  /** Whether the key comes from the configuration; the API does not change such keys. */
   readonly isFromConfig: boolean;
 }
 
@@ -83,10 +86,10 @@ export type KeyChange = Partial<
 export interface KeyUsage {
   /** The time of the last admitted call; null where there was none. */
   readonly lastSeenAtMs: number | null;
-  /** Admitted within the last 24 hours, by full hours. */
+  /** The calls admitted within the last 24 hours, counted by whole hours. */
   readonly calls24h: number;
-  /** Refused with IP_NOT_ALLOWED, ever. */
+  /** All calls that were ever refused with IP_NOT_ALLOWED. */
   readonly blockedAttempts: number;
-  /** Admitted, ever: the uses of an ephemeral key. */
+  /** All calls that were ever admitted. They count as the uses of an ephemeral key. */
   readonly uses: number;
 }

@@ -4,21 +4,21 @@ import type { AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
 /**
- * The tools that MCP servers have listed, so that a change is noticed. A server is an origin, and each tenant
- * has its own memory of it.
+ * Keeps the tools that MCP servers have listed, so that a change is noticed. A server is an origin, and each
+ * tenant has its own memory of it.
  */
 export interface McpToolStore {
   /**
-   * A server has listed tools. Compares them with what is remembered and remembers them, in one step: of
-   * nodes that see the same change one is told of it. The first list at a path changes nothing. `admit`
-   * answers the concerns that come of it from the next call on.
+   * Compares the tools that a server has listed with the remembered ones and remembers them, in one step. Of
+   * several nodes that see the same change, one gets it as an answer. The first list at a path changes
+   * nothing. `admit` returns the concerns that follow from the next call on.
    */
   rememberTools(sighting: ToolSighting): Promise<ToolDrift>;
-  /** Servers by the day on which they last listed tools, newest first. */
+  /** Lists servers by the day on which they last listed tools, newest first. */
   listMcpServers(tenantId: string, page: Page): Promise<Paged<McpServer>>;
   /**
-   * Nothing is held any more against these tools as they are now, or against all of the server where none are
-   * named. Undefined where there is no such server.
+   * Drops the concerns about these tools as they are now, or about all tools of the server where `tools` is
+   * undefined. Undefined where there is no such server.
    */
   acceptTools(
     tenantId: string,
@@ -31,20 +31,20 @@ export interface McpToolStore {
 export interface ToolSighting {
   readonly tenantId: string;
   readonly server: ServerName;
-  /** Names the path at which the list was asked for, of whatever length. */
+  /** An id of the path at which the list was asked for, whatever the path's length. */
   readonly listId: string;
-  /** The same, as it may be shown. */
+  /** The path in a form that may be shown. */
   readonly path: SafeName;
   readonly tools: readonly SeenTool[];
-  /** A page of a longer list: what is not on it is not gone. */
+  /** Whether this is a page of a longer list. A tool that is not on it is not gone. */
   readonly isPart: boolean;
-  /** Further pages follow. */
+  /** Whether further pages follow. */
   readonly hasMore: boolean;
   readonly nowMs: number;
 }
 
 interface ServerName {
-  /** The id for this tenant and origin: see `mcpServerId`. */
+  /** The id of the server for this tenant and origin: see `mcpServerId`. */
   readonly serverId: string;
   /** The origin in a form that may be shown. */
   readonly origin: SafeName;
@@ -53,15 +53,18 @@ interface ServerName {
 export interface SeenTool {
   /** The name, as in `ToolConcern`. */
   readonly name: SafeName;
-  /** A digest of all that the server says of it. */
+  /** A digest of all that the server says about the tool. */
   readonly version: string;
   readonly marks: readonly ToolMark[];
 }
 
-/** Marks of a tool's description. `unread`: it was too long to be read. */
+/** A mark of a tool's description. `unread`: the description was too long to be read. */
 export type ToolMark = 'risky' | 'injected' | 'unread';
 
-/** Names of tools; those with a mark only when this version of them was not seen before. */
+/**
+ * What is new in a list, as names of tools. A mark is told only when this version of its tool was not seen
+ * before.
+ */
 export interface ToolDrift {
   readonly added: readonly SafeName[];
   readonly removed: readonly SafeName[];
@@ -73,7 +76,7 @@ export interface ToolDrift {
 
 export interface McpServer extends ServerName {
   readonly tenantId: string;
-  /** The beginning of the day (UTC). */
+  /** The beginning of the day (UTC) on which it last listed tools. */
   readonly seenAtMs: number;
   readonly lists: readonly ToolList[];
   readonly concerns: readonly StandingConcern[];
@@ -90,19 +93,19 @@ export interface ToolList {
   readonly path: SafeName;
   readonly firstSeenAtMs: number;
   readonly seenAtMs: number;
-  /** Its last page was seen. */
+  /** Whether its last page was seen. */
   readonly isWhole: boolean;
-  /** By name. */
+  /** The tools, ordered by name. */
   readonly tools: readonly KnownMcpTool[];
 }
 
 export interface KnownMcpTool {
   readonly name: SafeName;
-  /** The last few, the newest first. */
+  /** The last few versions, newest first. */
   readonly versions: readonly string[];
-  /** Those of them that an operator has accepted. */
+  /** The versions among them that an operator has accepted. */
   readonly accepted: readonly string[];
   readonly isListed: boolean;
-  /** It was away before: servers list some tools only for some sessions. */
+  /** Whether the tool was missing from a list before: servers list some tools only for some sessions. */
   readonly comesAndGoes: boolean;
 }

@@ -1,20 +1,23 @@
 import type { AuditEntry, AuditEvent } from './audit.ts';
 import type { Page, Paged } from './page.ts';
 
-/** Takes notices to channels. All tenants and nodes share the queue; a message's content is opaque to it. */
+/**
+ * Queues the messages that notices make for channels. All tenants and nodes share the queue. The content of a
+ * message is opaque to it.
+ */
 export interface NoticeQueue {
   /**
-   * Makes messages of notices, or adds them to messages that wait, in one step each. A notice whose id is
-   * among the last 200,000 changes nothing. Where a channel has `digestMs`, the first notice of a tenant and
-   * kind makes a message at once. What follows within that time makes one message at its end. A channel with
-   * `waitingMax` messages takes further notices into those that wait. One with twice as many drops and counts
-   * what fits in none.
+   * Makes messages of notices, or adds the notices to messages that wait, in one step each. A notice whose id
+   * is among the last 200,000 changes nothing. Where a channel has `digestMs`, the first notice of a tenant
+   * and kind makes a message at once. Notices within that time after it make one message at its end. A
+   * channel with `waitingMax` messages adds further notices to messages that wait. A channel with twice as
+   * many drops and counts the notices that fit in none.
    */
   enqueueNotices(notices: readonly NewNotice[], nowMs: number): Promise<void>;
   /**
-   * Gives messages that are due to whoever asks first, oldest first: nobody else gets them until `nowMs +
-   * leaseMs`. It claims no more than the rate of a channel allows, and none while it is paused. After
-   * `probingMin` failures in a row it claims one to try it out.
+   * Claims messages that are due, oldest first: nobody else gets them until `nowMs + leaseMs`. It claims no
+   * more than the rate of a channel allows, and none while the channel is paused. After `probingMin` failures
+   * in a row it claims one message, to try the channel out.
    */
   claimMessages(
     claims: readonly ChannelClaim[],
@@ -22,35 +25,38 @@ export interface NoticeQueue {
     leaseMs: number,
   ): Promise<readonly ClaimedMessage[]>;
   /**
-   * Records the outcome of a claimed message. False, with nothing changed, where somebody else has claimed it
-   * since, or it is gone.
+   * Records the outcome of a claimed message. Returns false, with nothing changed, where the message is gone
+   * or somebody else has claimed it since.
    */
   settleMessage(settlement: Settlement): Promise<boolean>;
-  /** Gives up at most `limit` messages due before `dueBeforeMs`, oldest first; answers how many. */
+  /** Gives up at most `limit` messages that were due before `dueBeforeMs`, oldest first. Returns how many. */
   buryMessages(burial: Burial): Promise<number>;
-  /** Given up, newest first: the last 1,000 of each channel. */
+  /** Lists messages that were given up, newest first: the last 1,000 of each channel. */
   listDeadMessages(filter: DeadFilter, page: Page): Promise<Paged<DeadMessage>>;
-  /** Puts messages that were given up into the queue again as new; answers how many there were. */
+  /** Puts messages that were given up into the queue again as new ones. Returns how many there were. */
   replayMessages(channel: string, ids: readonly string[], nowMs: number): Promise<number>;
-  /** One that was given up. */
+  /** Returns a message that was given up; undefined where there is none with this id. */
   deadMessageById(id: string): Promise<DeadMessage | undefined>;
-  /** Returns all channels that anything has been put into or claimed for, by name. */
+  /** Returns all channels, ordered by name, that had a notice or a claim. */
   channelQueues(): Promise<readonly ChannelQueue[]>;
 }
 
-/** The sources of notices, and how far each was read. */
+/** Keeps the sources of notices, and how far each was read. */
 export interface NoticeSources {
-  /** How far a source of notices of the tenant has been read; undefined where nobody has begun. */
+  /** Returns how far a source of the tenant's notices has been read; undefined where nobody has begun. */
   toldUpTo(tenantId: string, source: NoticeSource): Promise<number | undefined>;
-  /** Never goes back. */
+  /** Notes how far a source has been read. The place never goes back. */
   noteTold(tenantId: string, source: NoticeSource, place: number): Promise<void>;
-  /** Entries with higher numbers, oldest first, at most 500. */
+  /** Returns audit entries with higher numbers than `seq`, oldest first, at most 500. */
   auditAfter(tenantId: string, seq: number, limit: number): Promise<readonly AuditEntry[]>;
-  /** Leaves the audit entry unless this was told of the period before; answers whether it did. */
+  /**
+   * Writes the audit entry unless the alert was told before for this period or a later one. Returns whether
+   * it did.
+   */
   alertUsage(tenantId: string, alert: UsageAlert, audit: AuditEvent): Promise<boolean>;
 }
 
-/** A source whose entries are numbered. */
+/** A source of notices whose entries are numbered. */
 type NoticeSource = 'audit';
 
 export interface UsageAlert {
@@ -64,16 +70,16 @@ export interface NewNotice {
   readonly tenantId: string | null;
   readonly atMs: number;
   readonly traceId: string | null;
-  /** The text of the message, where this is its first notice. */
+  /** The text of the message that the notice makes, where it is the first one in it. */
   readonly body: string;
   readonly channels: readonly NoticeTarget[];
 }
 
 export interface NoticeTarget {
   readonly name: string;
-  /** The tenant that the channel is of; null: the daemon's. */
+  /** The tenant that owns the channel; null: the daemon. */
   readonly owner: string | null;
-  /** 0: each notice makes a message of its own. */
+  /** The length of a digest's window; 0: each notice makes a message of its own. */
   readonly digestMs: number;
   readonly waitingMax: number;
 }
@@ -82,14 +88,14 @@ export interface ChannelClaim {
   readonly name: string;
   readonly owner: string | null;
   readonly limit: number;
-  /** One message in so many milliseconds, and `burst` at once. */
+  /** The milliseconds for each message. `burst` messages may come at once. */
   readonly intervalMs: number;
   readonly burst: number;
   readonly probingMin: number;
 }
 
 export interface QueuedMessage {
-  /** A UUID made of the channel and the first notice. */
+  /** The id, a UUID that is made of the channel and the first notice. */
   readonly id: string;
   readonly channel: string;
   readonly owner: string | null;
@@ -100,11 +106,11 @@ export interface QueuedMessage {
   readonly count: number;
   readonly firstMs: number;
   readonly lastMs: number;
-  /** The first 20. */
+  /** The traces of its notices, at most the first 20. */
   readonly traceIds: readonly string[];
-  /** When it was put into the queue, or put there again. */
+  /** The time at which it was put into the queue, or put there again. */
   readonly queuedAtMs: number;
-  /** This one included. */
+  /** The number of attempts, this one included. */
   readonly attempts: number;
   readonly body: string;
 }
@@ -125,23 +131,23 @@ export interface Settlement {
   readonly nowMs: number;
   readonly outcome:
     | { readonly kind: 'delivered' }
-    /** It was not tried to its end, and nothing is held against the channel. */
+    /** The attempt was not made to its end. It does not count against the channel. */
     | { readonly kind: 'released' }
     /**
-     * The channel has failed once more: at `pauseFrom` failures in a row nothing is claimed for `pauseMinMs`,
-     * then twice as long, up to `pauseMaxMs`. Attempts that were under way together count as one failure.
+     * The channel has failed once more. At `pauseFrom` failures in a row nothing is claimed for `pauseMinMs`,
+     * then for twice as long, up to `pauseMaxMs`. Attempts that were under way together count as one failure.
      */
     | {
         readonly kind: 'retry';
         readonly dueAtMs: number;
         readonly reason: string;
-        /** The channel has asked for that; 0 where it has not. */
+        /** The time until which the channel has asked to be left alone; 0 where it has not. */
         readonly pausedUntilMs: number;
         readonly pauseFrom: number;
         readonly pauseMinMs: number;
         readonly pauseMaxMs: number;
       }
-    /** Given up. Where the channel has answered, it is not held to be failing. */
+    /** The message is given up. Where the channel has answered, it does not count as failing. */
     | { readonly kind: 'dead'; readonly reason: string; readonly hasAnswered: boolean };
 }
 
@@ -151,12 +157,15 @@ export interface Burial {
   readonly nowMs: number;
   readonly reason: string;
   readonly limit: number;
-  /** Only if the channel fails, or if nobody has claimed for it since: an empty one is then forgotten. */
+  /**
+   * Limits the burial to a channel that fails, or for which nobody has claimed since then. In the second case
+   * a channel without messages is forgotten.
+   */
   readonly onlyIf: 'failing' | { readonly unclaimedSinceMs: number };
 }
 
 export interface DeadFilter {
-  /** Limits the answer to channels of this tenant; absent: all. */
+  /** The tenant whose channels are listed; absent: all. */
   readonly owner?: string;
   readonly channel?: string;
 }
@@ -168,12 +177,12 @@ export interface ChannelQueue {
   readonly dead: number;
   readonly delivered: number;
   readonly dropped: number;
-  /** In a row. */
+  /** The number of failures in a row. */
   readonly failures: number;
   readonly pausedUntilMs: number;
   readonly lastDeliveredMs: number | null;
   readonly lastFailedMs: number | null;
   readonly lastError: string | null;
-  /** When somebody last claimed for it, to the minute; null: nobody has. */
+  /** The time of the last claim, to the minute; null: there was none. */
   readonly claimedAtMs: number | null;
 }

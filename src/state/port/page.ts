@@ -1,14 +1,17 @@
 export type { MaybePromise } from '../../util/maybe-promise.ts';
 
-/** `cursor` is what an earlier answer gave; rejected with VALIDATION_FAILED where it is none. */
+/**
+ * Asks for a page of a list. `cursor` is that of the page before; undefined asks for the first page. Other
+ * texts are rejected with VALIDATION_FAILED.
+ */
 export interface Page {
-  /** 1 to 1000. */
+  /** The most items of the page, 1 to 1000. */
   readonly limit: number;
   readonly cursor: string | undefined;
 }
 
 export interface Paged<T> {
   readonly items: readonly T[];
-  /** null at the end. */
+  /** The cursor of the next page; null where there is none. */
   readonly nextCursor: string | null;
 }

@@ -1,26 +1,29 @@
 import type { AuditEvent } from './audit.ts';
 import type { MaybePromise, Page, Paged } from './page.ts';
 
-/** Policies, by version. */
+/** Keeps policies in versions. */
 export interface PolicyStore {
   /**
    * Adds the next version of a policy, atomically: concurrent applies get consecutive versions and none is
-   * lost. A policy keeps the id of its first version; one that was archived goes on with the next version.
-   * The audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the
-   * latest versions of the tenant would pass a bound in all: `policy-bounds.ts`.
+   * lost. A policy keeps the id of its first version. An archived policy goes on with the next version. The
+   * audit entry's details receive `version` and `unchanged`. Rejects with VALIDATION_FAILED where the
+   * tenant's latest versions together would pass a bound: see `policy-bounds.ts`.
    */
   applyPolicy(apply: PolicyApply, audit: AuditEvent): Promise<PolicyRecord>;
   /**
-   * Returns the latest version of each policy that is not archived, of one tenant, as the last `admit` of
-   * this tenant has left them. The same array until one of them changes, so that what is compiled of it can
-   * be kept beside it.
+   * Returns the latest version of each policy of a tenant that is not archived, as the last `admit` of this
+   * tenant has left them. It is the same array until one of them changes, so that compiled rules can be kept
+   * beside it.
    */
   policiesOf(tenantId: string): MaybePromise<readonly PolicyRecord[]>;
-  /** Returns the latest version for the environment, else that for all; none where it is archived. */
+  /**
+   * Returns the latest version for the environment, else that for all environments. Archived policies do not
+   * count.
+   */
   policyByName(tenantId: string, name: string, envName: string | null): Promise<PolicyRecord | undefined>;
   /**
-   * Lists versions of exactly this environment (null: all), newest first, archived ones too. The last 1,000
-   * are kept; a page has at most 50.
+   * Lists the versions for exactly this environment (null: all), newest first, archived ones too. The last
+   * 1,000 are kept; a page has at most 50.
    */
   policyVersions(
     tenantId: string,
@@ -29,9 +32,9 @@ export interface PolicyStore {
     page: Page,
   ): Promise<Paged<PolicyRecord>>;
   /**
-   * The latest version counts no more from the next `admit` on. Undefined where there is none, or it is
-   * archived already. Of a tenant 200 archived ones are kept: beyond that, the one that was archived first is
-   * forgotten with its versions.
+   * Archives the latest version, which counts no more from the next `admit` on. Undefined where there is
+   * none, or it is archived already. A tenant keeps 200 archived policies. Beyond that, the policy that was
+   * archived first is forgotten with its versions.
    */
   archivePolicy(archive: PolicyArchive, audit: AuditEvent): Promise<PolicyRecord | undefined>;
 }
@@ -39,7 +42,7 @@ export interface PolicyStore {
 export interface PolicyArchive {
   readonly tenantId: string;
   readonly name: string;
-  /** null: the policy for all environments. */
+  /** The environment of the policy; null: all environments. */
   readonly envName: string | null;
   readonly nowMs: number;
 }
@@ -47,17 +50,17 @@ export interface PolicyArchive {
 export interface PolicyApply extends PolicyArchive {
   readonly policyId: string;
   readonly description: string;
-  /** Rules as JSON, already validated. */
+  /** The rules as JSON values, already validated. */
   readonly rules: readonly unknown[];
   readonly mode: 'enforce' | 'monitor';
   readonly createdBy: string;
 }
 
 export interface PolicyRecord extends PolicyApply {
-  /** 1, 2, 3, … for each name and environment of a tenant. */
+  /** The number of the version: 1, 2, 3, … for each name and environment of a tenant. */
   readonly version: number;
-  /** Description, rules and mode equal those of the version before. */
+  /** Whether description, rules and mode equal those of the version before. */
   readonly unchanged: boolean;
-  /** Set on the version that was the latest when the policy was archived; null on all others. */
+  /** The time of archiving, on the version that was the latest then; null on all others. */
   readonly archivedAtMs: number | null;
 }

@@ -3,17 +3,23 @@ import type { MaybePromise } from './page.ts';
 
 /** Keeps inbound routes made through the API. No two tenants have the same prefix. */
 export interface RouteStore {
-  /** Rejects with CONFLICT where the prefix is taken, and where the tenant has `routesMax` already. */
+  /**
+   * Adds a route. Rejects with CONFLICT where the prefix is taken, and where the tenant has `routesMax`
+   * already.
+   */
   addRoute(route: StoredRoute, audit: AuditEvent): Promise<void>;
-  /** In place of the one with its tenant and prefix. False where there is none. */
+  /** Replaces the route with this tenant and prefix. Returns false where there is none. */
   replaceRoute(route: StoredRoute, audit: AuditEvent): Promise<boolean>;
-  /** Replaces the sealed token if it is still `from`; else it changes nothing and answers false. */
+  /** Replaces the sealed token if it is still `from`. Otherwise it changes nothing and returns false. */
   resealRoute(reseal: RouteReseal, audit: AuditEvent): Promise<boolean>;
-  /** Returns false where there is none. */
+  /** Removes a route; returns false where there is none. */
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
   /** Returns the tenant that has the prefix, or had it last; undefined where nobody has. */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
-  /** Returns routes by prefix as of the tenant's last `admit`: the same map until one of them changes. */
+  /**
+   * Returns the routes by prefix as of the tenant's last `admit`. It is the same map until one of them
+   * changes.
+   */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
 }
 
@@ -28,7 +34,7 @@ export interface StoredRoute {
   readonly prefix: string;
   /** The route as it was written, without its shared secret. */
   readonly document: Readonly<Record<string, unknown>>;
-  /** That secret, sealed by the vault; null where there is none. */
+  /** The shared secret, sealed by the vault; null where there is none. */
   readonly sealedToken: string | null;
   /** The key that stands for callers without one; null where callers have keys. */
   readonly keyId: string | null;

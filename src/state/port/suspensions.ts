@@ -1,13 +1,16 @@
 import type { AuditEvent } from './audit.ts';
 
-/** Is a tenant's kill switch: while it stands, no agent may call, present or registered later. */
+/**
+ * Keeps the kill switch of each tenant. While it is set, no agent may call, whether registered before or
+ * later.
+ */
 export interface SuspensionStore {
   /**
-   * Suspends from the next call on. A standing suspension is answered and stays as it is; both leave an audit
-   * entry.
+   * Suspends the tenant from its next call on. Where it is suspended already, that suspension is returned
+   * unchanged. Both leave an audit entry.
    */
   suspendTenant(suspension: TenantSuspension, audit: AuditEvent): Promise<TenantSuspension>;
-  /** Agents that were suspended one by one stay suspended. */
+  /** Lifts the suspension. Agents that were suspended one by one stay suspended. */
   reactivateTenant(tenantId: string, audit: AuditEvent): Promise<void>;
   suspensionOf(tenantId: string): Promise<TenantSuspension | undefined>;
 }
@@ -15,7 +18,7 @@ export interface SuspensionStore {
 export interface TenantSuspension {
   readonly tenantId: string;
   readonly sinceMs: number;
-  /** A key's prefix, `admin`. */
+  /** Who suspended it: a key's prefix, or `admin`. */
   readonly by: string;
   readonly note: string | null;
 }

@@ -5,44 +5,44 @@ import type { AnswerFact } from '../traces/answer-facts.ts';
 import type { StatCounts, StatInterval } from '../traces/stats.ts';
 import type { Page, Paged } from './page.ts';
 
-/** What happened. */
+/** Keeps the traces of calls and the counts that are made of them. */
 export interface TraceStore {
   /**
-   * Notes the end of a call before its batch is stored. The next `admit` knows a new destination, and budgets
-   * get back what a refused call charged. It is called once a call, and never throws. `recordCalls` makes it
-   * last.
+   * Notes the end of a call before its batch is stored, for the next `admit`. A new destination is then
+   * known, and budgets get back what a refused call charged. It is called once a call, and never throws.
+   * `recordCalls` makes it durable.
    */
   noteCall(call: RecordedCall): void;
   /**
-   * Takes a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents
-   * grow. Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets have back what
-   * calls charged that were not let out. Applying the same calls again, then marked `mayRepeat`, changes
-   * nothing. Answers how many lines are not whole and were left out.
+   * Stores a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents
+   * grow. Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets get back the
+   * charges of calls that were not let out. Storing the same calls again, then marked `mayRepeat`, changes
+   * nothing. Returns how many lines are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
-  /** Returns the trace as JSON text; undefined for what is no UUID of version 7. */
+  /** Returns the trace as JSON text; undefined where there is none, or the id is no UUID of version 7. */
   traceById(tenantId: string, traceId: string): Promise<string | undefined>;
   /**
-   * Traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside few
-   * items or none. Nothing on a page comes again on a later one; a late trace with an older id is on the
+   * Lists traces as JSON texts, newest first. It looks at a bounded number, so `nextCursor` may stand beside
+   * few items or none. Nothing on a page comes again on a later one. A late trace with an older id is on the
    * pages to come.
    */
   listTraces(tenantId: string, filter: TraceFilter, page: Page): Promise<Paged<string>>;
   /**
-   * All traces of the filter in small batches, some of them empty, each read when asked for. At most one
-   * batch and one second of traces are held.
+   * Yields all traces of the filter in small batches, some of them empty, each read when asked for. It holds
+   * at most one batch and one second of traces.
    */
   exportTraces(tenantId: string, filter: TraceFilter): AsyncIterable<readonly string[]>;
   /**
    * Returns a bounded part of the traces that became findable since `position` on any node, in that order,
-   * and the next position. Without a position it answers the present one and no traces.
+   * and the next position. Without a position it returns the present one and no traces.
    */
   tracesSince(tenantId: string, position: string | undefined): Promise<Arrivals>;
   /**
-   * Returns counts of all calls of the tenant, refused ones included, in ordered buckets. They begin from
-   * `fromMs`, inclusive, to `beforeMs`, exclusive, and are not empty. Recorded with the traces, and as
-   * exactly. Minutes are kept for two days, hours for sixty, days as long as traces. With `only` the counts
-   * of that dimension alone, which many buckets cost far less.
+   * Returns counts of all calls of the tenant, refused ones included, in ordered buckets. Buckets begin from
+   * `fromMs`, inclusive, to `beforeMs`, exclusive; empty ones are left out. Counts are recorded with the
+   * traces, and as exactly. Minutes are kept for two days, hours for sixty, days as long as traces. With
+   * `only` it returns the counts of that dimension alone, which costs far less for many buckets.
    */
   callStats(
     tenantId: string,
@@ -51,23 +51,26 @@ export interface TraceStore {
     beforeMs: number,
     only?: 'decision',
   ): Promise<readonly StatBucket[]>;
-  /** Keeps findings in a call's answer as JSON, at most 16 a trace (CONFLICT). False if there is no trace. */
+  /**
+   * Keeps the scan of a call's answer as JSON. Rejects with CONFLICT beyond 16 a trace. Returns false if
+   * there is no trace.
+   */
   addResponseScan(tenantId: string, traceId: string, scan: string): Promise<boolean>;
   responseScansOf(tenantId: string, traceId: string): Promise<readonly string[]>;
   /**
-   * Sets how long the traces of each tenant are kept; before that there is no end. Older ones are no longer
-   * answered, and go with their scans and counts.
+   * Sets how long the traces of each tenant are kept; before the first call there is no limit. Older traces
+   * are no longer returned, and go with their scans and counts.
    */
   keepTraces(keptMsOf: (tenantId: string) => number): Promise<void>;
 }
 
 export interface Arrivals {
-  /** JSON texts. */
+  /** The traces as JSON texts. */
   readonly traces: readonly string[];
   readonly position: string;
-  /** There is more already. */
+  /** Whether there are more already. */
   readonly hasMore: boolean;
-  /** Some came since that are not told of: too many came, or whoever asks has waited too long. */
+  /** Whether some traces are left out, because too many came or the position is too old. */
   readonly hasGap: boolean;
 }
 
@@ -87,14 +90,17 @@ export interface TraceFilter {
   readonly tag?: string;
   /** A fact of an answer to the call. */
   readonly answer?: AnswerFact;
-  /** From, inclusive, to `beforeMs`, exclusive. */
+  /** The first time of the calls, inclusive. `beforeMs` is exclusive. */
   readonly fromMs?: number;
   readonly beforeMs?: number;
-  /** Case-insensitive, anywhere in the trace. */
+  /** A text anywhere in the trace, whatever its case. */
   readonly text?: string;
 }
 
-/** Agent, time and decision are those that its trace tells: searches go by what was counted of them. */
+/**
+ * A finished call with its trace. Agent, time and decision equal those in the trace: searches go by what was
+ * counted of them.
+ */
 export interface RecordedCall {
   /** A UUID of version 7: traces are looked up by the time in it. */
   readonly traceId: string;
@@ -103,27 +109,43 @@ export interface RecordedCall {
   readonly keyId: string;
   readonly atMs: number;
   readonly decision: Decision;
-  /** The answer of `admit`: admitted and counted, blocked by the allowlist, over a rate, or refused. */
+  /**
+   * What `admit` made of the call: admitted and counted, blocked by the allowlist, over a rate, or refused.
+   */
   readonly outcome: 'call' | 'blocked' | 'limited' | 'refused';
   readonly destination: SafeName;
-  /** The size class of the body (`sizeClassOf` of `history.ts`); absent where there is none. */
+  /** The size class of the body (`sizeClassOf` of `history.ts`); absent where there is no body. */
   readonly sizeClass?: number;
-  /** Names that `admit` called new and a call that was let out has touched. Absent if there are none. */
+  /**
+   * Names that `admit` found new and that the call has touched, since it was let out. Absent if there are
+   * none.
+   */
   readonly names?: readonly SafeName[];
-  /** Losses of trust by this call; absent where there are none. */
+  /** The losses of trust by this call; absent where there are none. */
   readonly marks?: readonly TrustMark[];
-  /** Charges to budgets, given back where the call was not let out; absent where there are none. */
+  /**
+   * The charges to budgets, which are given back where the call was not let out. Absent where there are none.
+   */
   readonly charges?: readonly Charge[];
-  /** Names the stored credential that goes with it. Absent where the agent's own goes, or nothing does. */
+  /**
+   * The name of the stored credential that goes with the call. Absent where the agent's own goes, or none
+   * does.
+   */
   readonly credential?: string;
-  /** The trace as JSON text: one object, one line. */
+  /** The trace as JSON text, one object on one line. */
   readonly line: SafeName;
 }
 
-/** Calls in bulk, as the journal has them: taking them one by one costs more than storing them. */
+/** Calls in bulk, as the journal has them. Taking them one by one would cost more than storing them. */
 export interface CallBatch {
-  /** Whole lines of `toLine` (`journal/line.ts`). The driver may take the memory away, say to a thread. */
+  /**
+   * Whole lines of `toLine` (`journal/line.ts`). The driver may take the memory away, for example to a
+   * thread.
+   */
   readonly lines: Uint8Array<ArrayBuffer>;
-  /** Some may have been given to the store before. Where it is false the store need not look. */
+  /**
+   * Whether some calls may have been given to the store before. Where it is false, the store need not look
+   * for them.
+   */
   readonly mayRepeat: boolean;
 }
