@@ -20,13 +20,13 @@ export interface CliCommand<Options> {
   /** The operands, in order. */
   readonly operands: readonly string[];
   readonly options: Options;
-  /** Wrong usage that commander cannot know of: ends with exit code 2. */
+  /** Ends the command with exit code 2, for wrong usage that commander cannot know of. */
   misused(message: string): never;
-  /** Shows one thing: all of it as JSON, or its fields a line each. */
+  /** Shows one thing: with `--json` all of it, else its fields, a line each. */
   show(answer: Answer, fields?: readonly string[]): Promise<void>;
-  /** Shows one page: as it is as JSON, or as a table; says how to get the next one. */
+  /** Shows one page: with `--json` as it is, else as a table. Says how to get the next page. */
   showPage(page: ListPage<Answer>, columns: readonly string[]): Promise<void>;
-  /** Says what was done; as JSON, what was answered. */
+  /** Says what was done, in a sentence; with `--json` what was answered. */
   tell(answer: Answer, sentence: string): Promise<void>;
 }
 
@@ -72,7 +72,7 @@ export const asks =
     }
   };
 
-/** Fields of the API whose options have another name. */
+/** Options by the field of the API, where the two have different names. */
 const optionNames: Readonly<Record<string, string>> = {
   default_agent_id: 'agent',
   agent_id: 'agent',
@@ -84,12 +84,12 @@ const optionNames: Readonly<Record<string, string>> = {
   q: 'search',
 };
 
-/** Says a mistake of the request by the option that was typed, where one was. */
+/** Returns a mistake of the request in terms of the option that was typed, where one was. */
 function inTermsOf(command: Command, { path, message }: FieldMistake): string {
   const [field = '', part = ''] = path.split('.');
   const name = `--${optionNames[field] ?? field.replaceAll('_', '-')}`;
   const isOption = command.options.some((it) => it.long === name);
-  // A sentence of its own names what it is about.
+  // A message that is a whole sentence names its subject itself.
   const isWhole = path === '' || /^[A-Z]/.test(message);
   if (!isOption) return isWhole ? message : `${path} ${message}`;
   // The place in a list says nothing to whoever repeats an option.
@@ -99,7 +99,7 @@ function inTermsOf(command: Command, { path, message }: FieldMistake): string {
 const pick = (answer: Answer, fields: readonly string[]): Answer =>
   Object.fromEntries(fields.map((name) => [name, answer[name]]));
 
-/** Returns a command of a group, for one tenant. */
+/** Adds a command to a group and returns it. The command acts for one tenant. */
 export const command = (group: Command, usage: string, description: string): Command =>
   group
     .command(usage)
@@ -111,7 +111,7 @@ export interface PageOptions extends CommonOptions {
   readonly cursor?: string;
 }
 
-/** Returns a command of a group that lists. */
+/** Adds a command that lists to a group, and returns it. */
 export const listCommand = (group: Command, description: string, usage = 'list'): Command =>
   command(group, usage, description)
     .option('--limit <n>', 'how many, 1 to 1000 (default: 100)', integerArgument)
@@ -125,7 +125,7 @@ export const askPage = ({
   cursor,
 });
 
-/** Makes a command's action that lists what a path of the API has, as rows of `toRow` if not as JSON. */
+/** Returns the action of a command that lists what a path has. Without `--json`, `toRow` makes the rows. */
 export const showList = <Options extends PageOptions, Item extends Answer = Answer>(
   path: string,
   columns: readonly string[],
@@ -150,7 +150,7 @@ export const showOne = <Options extends CommonOptions>(
     named ? { named } : {},
   );
 
-/** Builds a path of the API; each `?` is one segment, whatever it has. Throws if it could lead elsewhere. */
+/** Returns a path of the API, in which each `?` stands for one segment. Throws if it could lead elsewhere. */
 export const apiPath = (template: string, ...segments: (string | undefined)[]): string => {
   let at = 0;
   return template.replace(/\?/g, () => {
@@ -165,7 +165,7 @@ export function integerArgument(text: string): number {
   return Number(text);
 }
 
-/** For options that may stand more than once. */
+/** Collects the values of an option that may stand more than once. */
 export const collectTexts = (text: string, before: readonly string[] = []): readonly string[] => [
   ...before,
   text,

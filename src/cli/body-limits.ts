@@ -2,15 +2,15 @@ import type { BodyLimits } from '../catalogue/catalogue.ts';
 import type { Config } from '../config/schema.ts';
 import { sizeText } from '../util/byte-size.ts';
 
-/** Which limits of bodies are in force under a configuration, as `config check` tells them. */
+/** The limits of bodies that are in force under a configuration, as `config check` tells them. */
 interface BodyLimitsInForce {
-  /** The limit of calls to vendors that the catalogue lacks. */
+  /** Bytes of a call to a vendor that the catalogue lacks. */
   readonly default_bytes: number;
-  /** The limit of one agent's bodies at one time. */
+  /** Bytes of all bodies of one agent at one time. */
   readonly total_bytes: number;
-  /** The most that the catalogue grants a tool, within the total; empty where a configured limit is lower. */
+  /** Bytes that the catalogue grants each tool, within the total; empty where a limit is set everywhere. */
   readonly raised: readonly { readonly tool: string; readonly bytes: number }[];
-  /** Written limits and their places: there the catalogue raises nothing. */
+  /** Limits that the configuration has, with their places. The catalogue raises none of these. */
   readonly written: readonly { readonly path: string; readonly bytes: number }[];
 }
 
@@ -40,7 +40,7 @@ export function bodyLimitsInForce(config: Config, { byTool }: BodyLimits): BodyL
   };
 }
 
-/** Returns the same in sentences, a line each. */
+/** Returns the limits in sentences, a line each. */
 export function toldBodyLimits(limits: BodyLimitsInForce): readonly string[] {
   const { default_bytes: usual, total_bytes: total, raised, written } = limits;
   const bySize = Map.groupBy(

@@ -4,7 +4,7 @@ import { readValidPolicies, toDocument } from './policy-files.ts';
 import { MistakesError, type Problem } from './problems.ts';
 import { readYamlFile } from './yaml-file.ts';
 
-/** The cases of all files, and what is wrong with files that could not be run. */
+/** The results of the cases of all files, and the mistakes in files that could not be run. */
 export interface CaseFilesResult {
   readonly cases: readonly FiledCase[];
   readonly errors: readonly Problem[];
@@ -15,7 +15,7 @@ export interface FiledCase extends CaseResult {
   readonly line: number;
 }
 
-/** Judges the cases of files, one file after the other. */
+/** Runs the cases of files, one file after the other. */
 export async function runCaseFiles(files: readonly string[]): Promise<CaseFilesResult> {
   const cases = await openCases();
   const outcomes: CaseFilesResult[] = [];
@@ -43,7 +43,7 @@ async function runCaseFile(cases: Cases, file: string): Promise<CaseFilesResult>
   }
 }
 
-/** Policy files are named relative to the case file. */
+/** Returns the policies of a file, whose name is relative to the case file. */
 const policiesOf = async (file: string, named: string): Promise<readonly unknown[]> => {
   const policies = await readValidPolicies([isAbsolute(named) ? named : join(dirname(file), named)]);
   return policies.map(toDocument);

@@ -10,8 +10,8 @@ import { readListenersTls } from '../daemon/start/listener-tls.ts';
 import { certificatesIn } from '../wire/client/reach/roots.ts';
 
 /**
- * Finds what has expired, and files and folders that are not there but may come: those of feeds, and of
- * sockets. The files of certificates must have been checked before.
+ * Finds what has expired, and the files of feeds and folders of sockets that are missing but may come. The
+ * files of certificates must have been checked before.
  */
 export function findWarningsOutside(config: Config, files: Files, nowMs: number): readonly Mistake[] {
   return [
@@ -50,7 +50,7 @@ function expiredIdentities(config: Config, files: Files, nowMs: number): readonl
   });
 }
 
-/** Roots of which some have expired. */
+/** Warns of files of authorities of which some have expired. */
 function expiredRoots({ upstream, state }: Config, files: Files, nowMs: number): readonly Mistake[] {
   const read = readerOfRoots(files);
   const bundles: [path: string, file: string][] = upstream.caFiles.map((it, at) => [
@@ -71,7 +71,7 @@ function expiredRoots({ upstream, state }: Config, files: Files, nowMs: number):
   });
 }
 
-/** Feeds of files that are not there, or may not be read. */
+/** Warns of feeds whose file is not there, or may not be read. */
 const absentFeeds = ({ feeds }: Config): readonly Mistake[] =>
   feeds.flatMap(({ url }, at) => {
     if (!url.startsWith('file:')) return [];
@@ -80,7 +80,7 @@ const absentFeeds = ({ feeds }: Config): readonly Mistake[] =>
     return why === undefined ? [] : [warning(`feeds[${at}].url`, message)];
   });
 
-/** Folders of sockets, which a start does not make: the service manager may. */
+/** Warns of missing folders of sockets. A start does not make them, but the service manager may. */
 const absentSocketFolders = ({ control }: Config): readonly Mistake[] =>
   control.listen.flatMap((it) =>
     it.kind === 'tcp' || existsSync(dirname(it.path))

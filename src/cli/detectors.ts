@@ -5,20 +5,20 @@ import { note } from './output.ts';
 export type FileDetector = Awaited<ReturnType<typeof openFileDetector>>;
 
 const fileBytesMax = 64 * 1024 * 1024;
-/** More than a call gets: files may be larger than bodies, and nobody waits for them but who asked. */
+/** Bytes of decoded forms, more than for a call: files may be larger, and only their reader waits. */
 const decodedBytesMax = 256 * 1024 * 1024;
 const readingMsMax = 60_000;
 
-/** Opens a configured tenant's detectors; without a configuration or a tenant, those of the program. */
+/** Opens the detectors of a configured tenant; without a configuration or a tenant, those of the program. */
 export async function openFileDetector(named: { readonly config?: string; readonly tenant?: string }) {
   const { loadEngines } = await import('../tenants/engines.ts');
   const { detect } = await import('../inspect/detect.ts');
   const engines = loadEngines();
   const engine = await engineFor(engines);
   return {
-    /** Those that come with the gateway. */
+    /** Detectors that come with the gateway. */
     detectors: engines.detectors,
-    /** Reads a file, `-` being standard input. */
+    /** Returns what is found in a file; `-` is standard input. */
     async detect(file: string, contentType: string) {
       const bytes = await readInput(file === '-' ? undefined : file, fileBytesMax);
       const endsAt = performance.now() + readingMsMax;

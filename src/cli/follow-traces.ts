@@ -10,15 +10,15 @@ export type FollowedTrace = Readonly<Record<string, unknown>> & {
 type Filter = Readonly<Record<string, string | undefined>>;
 
 const reopenMs = 1_000;
-/** Ids that are remembered: what is told again after a break is shown once. */
+/** Ids that are remembered, so that what is told again after a break is shown once. */
 const seenMax = 10_000;
-/** The limit of one event; a trace is far below it. */
+/** Characters of one event; a trace is far below this. */
 const eventCharsMax = 4 * 1024 * 1024;
 
 /**
- * Yields the last traces (0 to 1000), and then without an end those that become findable on any node. The
- * older ones of each look come first. Where the daemon ends the stream for a reason of its own it is opened
- * again, and goes on where it was.
+ * Yields the last traces (0 to 1000), and then without an end those that become findable on any node. Within
+ * one look, older ones come first. Where the daemon ends the stream for a reason of its own, it is opened
+ * again and goes on where it was.
  */
 export async function* followTraces(
   client: Client,
@@ -32,7 +32,7 @@ export async function* followTraces(
   let isBegun = false;
   for (;;) {
     for await (const { event, data } of eventsOf(client, { ...filter, last_event_id: lastId })) {
-      // From here on nothing is missed.
+      // The stream is open, so no trace is missed from here on.
       if (!isBegun && last > 0) {
         const query = { ...filter, limit: String(last) };
         const { items } = await client.get<ListPage<FollowedTrace>>('/v1/traces', query);
@@ -58,12 +58,12 @@ function remember(seen: Set<string>, id: string): boolean {
 }
 
 interface Event {
-  /** Empty for a comment. */
+  /** Name of the event; '' for a comment. */
   readonly event: string;
   readonly data: string;
 }
 
-/** Server-sent events, and the comments between, as the daemon writes them: one line of data each. */
+/** Yields server-sent events, and the comments between, as the daemon writes them: one line of data each. */
 async function* eventsOf(client: Client, query: Filter): AsyncGenerator<Event> {
   const decoder = new TextDecoder();
   let rest = '';

@@ -1,11 +1,11 @@
 import type { Command } from 'commander';
 
-/* The help of all commands, so that each ends with the same facts and finds the same way to its parts. */
+/* Completes the help of commands, so that each ends with the same facts and leads to its parts alike. */
 
 const exitCodes = `
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs or was found (with --exit-code).`;
 
-/** Command lines, by the command that they show. */
+/** Examples of command lines, by the command that they show. */
 export const examples: Readonly<Record<string, readonly string[]>> = {
   postern: [
     'postern serve                      start the daemon',
@@ -33,7 +33,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   'approval approve': ['postern approval approve 3f2a --note "agreed with Ana"'],
 };
 
-/** Gives every command examples and exit codes, and `help` a way to commands in groups. */
+/** Gives commands examples and exit codes, and gives `help` a way to commands in groups. */
 export function completeHelp(program: Command): void {
   const nameOf = (command: Command): string =>
     command.parent && command.parent !== program
@@ -64,7 +64,7 @@ export function completeHelp(program: Command): void {
     });
 }
 
-/** Finds a part of a command by its name. */
+/** Returns a part of a command by its name. Throws a mistake in usage where there is none. */
 function partOf(command: Command, name: string): Command {
   const part = command.commands.find((it) => it.name() === name || it.aliases().includes(name));
   // The parser of the command says that there is none, and what was probably meant.

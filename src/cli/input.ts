@@ -17,10 +17,10 @@ const interrupt = '\u0003';
 const endOfInput = '\u0004';
 const backspaces: ReadonlySet<string> = new Set(['\b', '\u007f']);
 
-/** Reads one line typed at a terminal without showing it. Ctrl-C ends it; over `charactersMax` rejects. */
+/** Reads one line typed at a terminal without showing it. Rejects on Ctrl-C, and over `charactersMax`. */
 export async function readHidden(prompt: string, charactersMax: number): Promise<string> {
   const { stdin, stderr } = process;
-  // First, as the terminal would show what is typed between the prompt and this.
+  // Raw mode comes first, since the terminal would show what is typed between the prompt and this.
   stdin.setRawMode(true);
   stderr.write(prompt);
   stdin.setEncoding('utf8');

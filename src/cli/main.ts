@@ -4,13 +4,13 @@ import { AnswerError } from './connection/answer-error.ts';
 import { printable, toJson } from './output.ts';
 import { createProgram } from './program.ts';
 
-/** Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs. */
+/** Exit codes: 0 is done, 1 refused or failed, 2 wrong usage, and 3 that something differs. */
 const failed = 1;
 const wrongUsage = 2;
-/** The time in which a failed command may close what it has open. */
+/** Milliseconds in which a failed command may close what it has open. */
 const leftOpenMs = 5_000;
 
-/** `bin/postern`: finds the command and runs it. Sets the exit code; never throws. */
+/** Finds the command of `bin/postern` and runs it. Sets the exit code; never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
   const program = createProgram((text) => (asksForJson(argv) ? toJsonError(text) : text));
   try {
@@ -22,7 +22,7 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-/** Reports a failure to a person, with a stack only where it is a bug. */
+/** Reports a failure, as JSON where `--json` was asked for, and returns the exit code. */
 function report(error: unknown, asJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   const message = messageOf(error);
@@ -31,7 +31,7 @@ function report(error: unknown, asJson: boolean): number {
   return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
 }
 
-/** Names the file that the system refuses and says why, as other messages do. */
+/** Returns the message of an error. Where the system refuses a file, it names the file and the reason. */
 function messageOf(error: unknown): string {
   const { path, syscall, message = String(error) } = Object(error) as Partial<NodeJS.ErrnoException>;
   return path === undefined || syscall === undefined ? message : `${path}: ${reasonOf(error)}`;

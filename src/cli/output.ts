@@ -10,14 +10,14 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 export const printable = (text: string): string =>
   text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
-/** Writes JSON of the same value, with these characters escaped; on one line unless it is indented. */
+/** Returns a value as JSON, with unprintable characters escaped, on one line unless it is indented. */
 export const toJson = (value: unknown, indent = 0): string => toSafeJson(JSON.stringify(value, null, indent));
 
-/** Returns the same of any text of JSON, or whole characters of one. */
+/** Returns a text of JSON, or whole characters of one, with unprintable characters escaped. */
 export const toSafeJson = (json: string): string =>
   json.replace(unprintable, (it) => (it === '\n' ? it : escapeUnits(it)));
 
-/** Returns a file of lines as it is, or, where it goes to a terminal, as that shows it. */
+/** Returns the text of a file as it is or, where it goes to a terminal, with unprintable characters shown. */
 export const toSafeFile = (text: string): string =>
   process.stdout.isTTY ? text.replaceAll('\r\n', '\n').split('\n').map(printable).join('\n') : text;
 
@@ -48,8 +48,8 @@ export const terminal = (isWide = false): Terminal | undefined =>
   process.stdout.isTTY && !isWide ? { columns: process.stdout.columns } : undefined;
 
 /**
- * One line a row under a line of names; every column as wide as it must be, and a cell at most 80 characters.
- * In a terminal, a line is no longer than that is wide.
+ * Returns a table: a line for each row under a line of names. Every column is as wide as it must be, and a
+ * cell has at most 80 characters. In a terminal, no line is longer than that is wide.
  */
 export function toTable(rows: readonly Row[], columns: readonly string[], shownIn?: Terminal): string {
   const lines = [columns, ...rows.map((row) => columns.map((name) => toShortCell(row[name])))];
@@ -61,11 +61,11 @@ export function toTable(rows: readonly Row[], columns: readonly string[], shownI
     .join('');
 }
 
-/** Returns a row by itself, where those that follow are not known. */
+/** Returns the line of one row, where the rows that follow are not known. */
 export const toTableLine = (row: Row, columns: readonly string[]): string =>
   `${columns.map((name) => toShortCell(row[name])).join(separator)}\n`;
 
-/** One line a field; lists of records and of sentences, and fields of a record, a line each. */
+/** Returns a line for each field. Lists of records or sentences, and records, have a line for each part. */
 export function toFacts(record: Row): string {
   const facts = Object.entries(record).flatMap(withParts);
   const width = Math.max(...facts.map(([name]) => name.length));
@@ -75,7 +75,7 @@ export function toFacts(record: Row): string {
     .join('');
 }
 
-/** A field that is a record has a line for each of its own. */
+/** Returns the fields of a record as fields of their own, `name.part`; any other field as it is. */
 const withParts = ([name, value]: readonly [string, unknown]): readonly (readonly [string, unknown])[] =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && Object.keys(value).length > 0
     ? Object.entries(value).map(([part, it]) => [`${name}.${part}`, it] as const)
@@ -91,20 +91,20 @@ export async function print(text: string): Promise<void> {
   if (!write(text)) await once(process.stdout, 'drain');
 }
 
-/** The same without waiting. Answers whether there is room for more. */
+/** Writes to standard output without waiting. Tells whether there is room for more. */
 export function write(text: string): boolean {
   if (process.stdout.listenerCount('error') === 0) process.stdout.on('error', leave);
   return process.stdout.write(text);
 }
 
-/** A reader that has seen enough, as `head` has, is no failure; a full disk is one. */
+/** Ends the command. A reader that has seen enough, as `head` has, is no failure; a full disk is one. */
 function leave(error: NodeJS.ErrnoException): never {
   if (error.code === 'EPIPE') process.exit();
   note(`postern: the output cannot be written: ${error.message}`);
   process.exit(1);
 }
 
-/** Prints a remark for people outside of the output. */
+/** Prints a remark for people on standard error, outside of the output. */
 export const note = (text: string): void => {
   process.stderr.write(`${text}\n`);
 };

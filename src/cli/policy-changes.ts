@@ -11,7 +11,7 @@ export type Policy = Readonly<Record<string, unknown>> & {
   readonly mode: ComparedPolicy['mode'];
   readonly rules: ComparedPolicy['rules'];
   readonly description: string;
-  /** `file`: it stands in the configuration, and cannot be applied. */
+  /** The place of the policy. One of a `file` of the configuration cannot be applied. */
   readonly source: 'api' | 'file';
 };
 
@@ -22,7 +22,7 @@ interface Standing {
   readonly namesOfFiles: ReadonlySet<string>;
 }
 
-/** Reads the daemon's policies that these would replace; with `all`, every other appliable one as well. */
+/** Reads the daemon's policies that the filed ones would replace; with `all` all others of the API, too. */
 export async function readStanding(
   client: Client,
   filed: readonly FiledPolicy[],
@@ -41,13 +41,13 @@ export async function readStanding(
   return { policies, namesOfFiles };
 }
 
-/** Returns the changes that applying the files would make; with `all`, also policies without a file. */
+/** Returns the changes that applying the files would make; with `all`, also the policies without a file. */
 export const changesFrom = ({ policies }: Standing, filed: readonly FiledPolicy[]): readonly PolicyChange[] =>
   diffPolicies(policies.map(toCompared), filed);
 
 const toCompared = ({ env_name: envName, ...policy }: Policy): ComparedPolicy => ({ ...policy, envName });
 
-/** With the keys of the API. */
+/** Returns a change as JSON answers have it, with the keys of the API. */
 export const toChangeAnswer = ({ kind, name, envName, keys, rules }: PolicyChange): object => ({
   change: kind,
   name,
@@ -56,7 +56,7 @@ export const toChangeAnswer = ({ kind, name, envName, keys, rules }: PolicyChang
   rules: rules.map((rule) => ({ change: rule.kind, rule_id: rule.ruleId, keys: rule.keys.map(toKeyAnswer) })),
 });
 
-/** JSON has no undefined, and null is a value of the language. */
+/** Returns a changed key. JSON lacks undefined, which is left out, and null is a value of the language. */
 const toKeyAnswer = ({ key, before, after }: RuleKeyChange): object => ({
   key,
   ...(before === undefined ? {} : { before }),
@@ -65,7 +65,7 @@ const toKeyAnswer = ({ key, before, after }: RuleKeyChange): object => ({
 
 const signs = { added: '+', removed: '-', changed: '~' } as const;
 
-/** Returns a line a policy, rule and key. */
+/** Returns a line for each policy, rule and key that changes. */
 export const toChangeLines = (changes: readonly PolicyChange[]): string =>
   changes
     .flatMap((change) => [

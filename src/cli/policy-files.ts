@@ -5,14 +5,14 @@ import { printable } from './output.ts';
 import { MistakesError, type Problem } from './problems.ts';
 import { readTextFile } from './text-file.ts';
 
-/* The command line reads policy files without a daemon, and names the line of everything that is wrong. */
+/* Reads policy files without a daemon, and names the line of everything that is wrong. */
 
 const fileBytesMax = 4 * 1024 * 1024;
 
-/** A policy as one apply takes it: a document for several environments is as many policies. */
+/** A policy as one apply takes it. A document for several environments makes as many policies. */
 export interface FiledPolicy extends ComparedPolicy {
   readonly file: string;
-  /** undefined: all. */
+  /** Tenants that the policy is for; undefined for all. */
   readonly tenants: readonly string[] | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface PolicyFiles {
   readonly warnings: readonly Problem[];
 }
 
-/** Reads files, `-` being standard input. No two of the policies have one place. */
+/** Reads policy files; `-` is standard input. Two policies of one name and environment are a mistake. */
 export async function readPolicyFiles(
   files: readonly string[],
   known: KnownNames = {},
@@ -60,7 +60,7 @@ const ofWhole = (file: string, message: string): Problem => ({ file, line: undef
 const toFiled = ({ envNames, ...policy }: PolicyDocument, file: string): FiledPolicy[] =>
   (envNames ?? [null]).map((envName) => ({ ...policy, envName, file }));
 
-/** The second one would silently take the place of the first. */
+/** Returns a mistake for each policy that is there twice, as the second would silently replace the first. */
 function twice(policies: readonly FiledPolicy[]): Problem[] {
   const fileOf = new Map<string, string>();
   return policies.flatMap((policy) => {
@@ -71,7 +71,7 @@ function twice(policies: readonly FiledPolicy[]): Problem[] {
   });
 }
 
-/** Returns the policy as people name it: `deploys`, or `deploys (production)`. */
+/** Returns the name of a policy for people: `deploys`, or `deploys (production)`. */
 export const labelOf = ({ name, envName }: Pick<FiledPolicy, 'name' | 'envName'>): string =>
   envName === null ? name : `${name} (${envName})`;
 
@@ -92,8 +92,8 @@ export async function readValidPolicies(files: readonly string[]): Promise<reado
 }
 
 /**
- * Returns names that policies may use: without a configuration the tools alone. Throws for a tenant that the
- * configuration lacks.
+ * Returns the names that policies may use; without a configuration, the tools alone. Throws for a tenant that
+ * the configuration lacks.
  */
 export async function namesKnownIn(
   config: Config | undefined,

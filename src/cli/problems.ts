@@ -3,13 +3,13 @@ import { printable } from './output.ts';
 
 export type Problem = FileProblem;
 
-/** `file:line:column: path: message`, as editors and CI read it; without what is not known. */
+/** Returns `file:line:column: path: message`, as editors and CI read it, without what is not known. */
 export function toProblemLine({ file, line, column, path, message }: Problem): string {
   const place = [file, line, column].filter((it) => it !== undefined).join(':');
   return printable([place, path, message].filter((it) => it !== '').join(': '));
 }
 
-/** Files are not as they must be: says each mistake on a line. */
+/** Says that files are not as they must be, with a line for each mistake. */
 export class MistakesError extends Error {
   readonly mistakes: readonly Problem[];
 

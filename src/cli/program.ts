@@ -4,7 +4,7 @@ import { commands } from './commands/index.ts';
 import { completeHelp } from './help.ts';
 import { write } from './output.ts';
 
-/** Returns all commands with their options and helps; `toError` words mistakes in arguments. */
+/** Returns the program with all commands, their options and help. `toError` words mistakes in arguments. */
 export function createProgram(toError: (text: string) => string = (text) => text): Command {
   const program = new Command('postern')
     .description('The gate that AI agents leave by: reads, judges and forwards their API calls.')

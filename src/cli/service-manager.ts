@@ -22,7 +22,8 @@ export function openServiceManager(env: NodeJS.ProcessEnv): ServiceManager {
     // itself.
     new Promise((done) => void execFile('systemd-notify', lines, { timeout: 10_000 }, () => done()));
   let last = Promise.resolve();
-  // One after another: a READY=1 before the RELOADING=1 that it ends would leave the manager waiting.
+  // Messages go one after another. A READY=1 before the RELOADING=1 that it ends would leave the manager
+  // waiting.
   const tell = (...lines: string[]): void => {
     last = last.then(() => send(lines));
   };

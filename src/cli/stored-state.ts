@@ -8,7 +8,7 @@ import { readConfig } from './connection/configuration.ts';
 
 interface StoredState {
   readonly store: Store;
-  /** Those of the configuration, and those that were registered. */
+  /** Tenants of the configuration, and those that were registered. */
   readonly tenantIds: readonly string[];
 }
 
@@ -16,8 +16,8 @@ interface StoredState {
 const tenantOfFirstStart = 'default';
 
 /**
- * Opens the state of a configuration while its daemon is down. An embedded one is locked as long as it is
- * open, so that no daemon runs beside it. A missing one is not made.
+ * Opens the state of a configuration while its daemon is down. An embedded state is locked as long as it is
+ * open, so that no daemon runs beside it. Throws where an embedded state was never made.
  */
 export async function openStoredState(named: string | undefined): Promise<StoredState> {
   const { file, config } = await readConfig(named);

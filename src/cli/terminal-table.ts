@@ -12,7 +12,7 @@ type Lines = readonly (readonly string[])[];
 
 const separator = '  ';
 const shortIdLength = 8;
-/** No column becomes narrower, and one of ids is never cut. */
+/** Characters that a column keeps at least; a column of ids is never cut. */
 const widthMin = 5;
 
 type Style = Parameters<typeof styleText>[0];
@@ -28,7 +28,7 @@ function styled(style: Style, words: readonly string[]): Record<string, Style> {
   return Object.fromEntries(words.map((word) => [word, style]));
 }
 
-/** Lays the table out for the terminal. Colours are left out where NO_COLOR or the terminal says so. */
+/** Returns the table as it fits the terminal. It has no colours where NO_COLOR or the terminal says so. */
 export function toTerminalTable([names = [], ...rows]: Lines, { columns }: Terminal): string {
   const short = rows.map((row) => row.map((cell) => (parseUuid(cell) ? cell.slice(0, shortIdLength) : cell)));
   const widths = fit([names, ...short], columns);
@@ -52,7 +52,7 @@ function cut(cell: string, width: number): string {
   return points.length > width ? `${points.slice(0, width - 1).join('')}…` : cell;
 }
 
-/** Widths of the columns: what each needs, and less of the widest ones until the line fits. */
+/** Returns the widths of the columns: what each needs, and less for the widest ones until the line fits. */
 function fit(lines: Lines, columns: number): number[] {
   const widths = (lines[0] ?? []).map((_, at) => Math.max(...lines.map((line) => lengthOf(line[at] ?? ''))));
   const isFixed = (lines[0] ?? []).map((name) => name.endsWith('_id'));

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 
-/* Times as people type them: `1h` for an hour ago or ahead, a date, or a time of RFC 3339. */
+/* Reads times as people type them: `1h` for an hour ago or ahead, a date, or a time of RFC 3339. */
 
 const unitMs: Readonly<Record<string, number>> = {
   s: 1_000,
@@ -22,13 +22,13 @@ function timeOf(text: string, direction: 1 | -1, nowMs: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Reads an option that names a time in the past; `1h` is an hour ago. Answers it as the API has times. */
+/** Returns a time in the past as the API has times; `1h` is an hour ago. */
 export const pastTime = (text: string): string => timeOf(text, -1, Date.now());
 
-/** Reads an option that names a time to come; `1h` is an hour from now. */
+/** Returns a time to come as the API has times; `1h` is an hour from now. */
 export const comingTime = (text: string): string => timeOf(text, 1, Date.now());
 
-/** Reads an option that is a span of time; answers it in seconds. */
+/** Returns a span of time in seconds. */
 export function spanArgument(text: string): number {
   const [, count, unit = ''] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   if (count === undefined) throw new InvalidArgumentError('It must be as 90s, 10m, 8h or 1d.');

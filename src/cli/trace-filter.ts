@@ -17,7 +17,7 @@ export interface FilterOptions extends CommonOptions {
   readonly search?: string;
 }
 
-/** Options by which calls are chosen, the same wherever they are. */
+/** Adds the options by which calls are chosen, which are the same for all commands. */
 export const withFilter = (it: Command): Command =>
   it
     .option('--agent <uuid>', 'of this agent')
@@ -32,14 +32,14 @@ export const withFilter = (it: Command): Command =>
     .option('--to <time>', 'before, in the same forms', pastTime)
     .option('--search <text>', 'with this text anywhere, in any case');
 
-/** The same options, and one for calls that have had their answers. */
+/** Adds the options by which calls are chosen, and one for calls that have had their answers. */
 export const withAnswerFilter = (it: Command): Command =>
   withFilter(it).option(
     '--answer <kind>',
     'with an answer that gave orders to the agent (injection), was withheld (blocked) or cut (redacted)',
   );
 
-/** They as the query of the API has them. */
+/** Returns the chosen options as the query of the API has them. */
 export const filterOf = ({ agent, tool, search, ...rest }: FilterOptions) => ({
   agent_id: agent,
   tool_name: tool,

@@ -3,12 +3,12 @@ import type { Config } from '../config/schema.ts';
 import type { Store } from '../state/store.ts';
 import { openStateOf } from './stored-state.ts';
 
-/** An agent that a key or a route names and the file does not have. */
+/** An agent that a key or a route names and that `agents` of the file lacks. */
 interface NamedAgent {
   readonly path: string;
   readonly tenantId: string;
   readonly agentId: string;
-  /** A daemon does not start without it; that of a route with keys may come later. */
+  /** Tells whether a daemon does not start without it. The agent of a route with keys may come later. */
   readonly isNeeded: boolean;
 }
 
@@ -28,14 +28,14 @@ function agentsElsewhere({ agents, keys, inbound }: Config): readonly NamedAgent
 }
 
 interface UnknownAgents {
-  /** For these a daemon refuses to start. */
+  /** Mistakes for which a daemon refuses to start. */
   readonly mistakes: readonly Mistake[];
   readonly warnings: readonly string[];
 }
 
 /**
  * Looks in the state for the agents that the file names and does not have. Where there is no state yet, none
- * is known; where it cannot be read, as while a daemon has it, that is a warning.
+ * is known. Where it cannot be read, for example because a daemon has it, that is a warning.
  */
 export async function findUnknownAgents(config: Config): Promise<UnknownAgents> {
   const named = agentsElsewhere(config);

@@ -4,12 +4,12 @@ import { AnswerError } from './connection/answer-error.ts';
 import type { Client, ListPage } from './connection/client.ts';
 import { print, printable, toFacts } from './output.ts';
 
-/* `approval watch`: one call after the other, each decided with one key. */
+/* `approval watch` shows one call after the other, each of which is decided with one key. */
 
 type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string };
 
 const pollMs = 2_000;
-/** Calls that were skipped are not shown again; nobody skips as many. */
+/** Skipped calls that are remembered, so that they are not shown again; nobody skips as many. */
 const skippedMax = 10_000;
 const fields = ['approval_id', 'agent_name', 'method', 'url', 'tool_name', 'operation', 'reason_codes'];
 const more = ['risk_band', 'risk_score', 'classifications', 'expires_at'];
@@ -46,7 +46,7 @@ export async function watchApprovals(client: Client, once: boolean): Promise<voi
   }
 }
 
-/** Somebody else may have decided meanwhile, or its time is over. */
+/** Decides an approval and prints the outcome: somebody else may have decided, or its time may be over. */
 async function decide(client: Client, id: string, decision: { decision: string }): Promise<void> {
   try {
     await client.send('POST', apiPath('/v1/approvals/?/decision', id), decision);
@@ -60,7 +60,7 @@ async function decide(client: Client, id: string, decision: { decision: string }
 const interrupt = '\u0003';
 const endOfInput = '\u0004';
 
-/** One key of the terminal; Ctrl-C and Ctrl-D are `q`. */
+/** Returns the key that is pressed, in lower case; `q` for Ctrl-C and Ctrl-D. */
 async function readKey(): Promise<string> {
   const { stdin } = process;
   stdin.setRawMode(true);

@@ -3,7 +3,7 @@ import { MistakesError } from './problems.ts';
 import { readTextFile } from './text-file.ts';
 
 const fileBytesMax = 16 * 1024 * 1024;
-/** Writers of YAML use aliases for values that occur twice. */
+/** Aliases that a file may use; writers of YAML use them for values that occur twice. */
 const aliasesMax = 50;
 
 /** Reads one document of YAML or JSON; `-` is standard input. Throws `MistakesError` for anything else. */

@@ -6,7 +6,7 @@ import { replaceFile } from '../../util/files/replace-file.ts';
 import { openAuthority } from '../../wire/tls/authority.ts';
 
 /*
- * Makes a new authority without a failing call. From the first step to the last the file that clients trust
+ * Changes the authority without a failing call. From the first step to the last, the file that clients trust
  * has both certificates, the one that signs first. Each step may be repeated, and finishes one that was
  * broken off.
  */
@@ -16,7 +16,7 @@ type Pair = Config['authority'];
 const nextOf = ({ cert, key }: Pair): Pair => ({ cert: `${cert}.next`, key: `${key}.next` });
 const oldKeyOf = ({ key }: Pair): string => `${key}.old`;
 
-/** Makes the next authority, and lets clients trust both. */
+/** Makes the next authority, and puts its certificate beside the old one. Returns what to do next. */
 export function prepareRotation(pair: Pair): string {
   const next = nextOf(pair);
   if (existsSync(oldKeyOf(pair)))
@@ -32,7 +32,7 @@ export function prepareRotation(pair: Pair): string {
   ].join('\n');
 }
 
-/** Signs with the next authority from the next start on. */
+/** Makes the daemon sign with the next authority from its next start on. Returns what to do next. */
 export function switchAuthority(pair: Pair): string {
   const next = nextOf(pair);
   if (!existsSync(next.cert)) throw new Error('there is no next authority: "postern ca rotate" makes one.');
@@ -47,7 +47,7 @@ export function switchAuthority(pair: Pair): string {
   return `${pair.key} is the key of ${fingerprint(coming)}. Restart the daemon; when no client has the old certificate alone any more, "postern ca rotate --finish".`;
 }
 
-/** Lets clients trust the new authority alone, and removes the old key. */
+/** Removes the old certificate and the old key, so that clients trust the new authority alone. */
 export function finishRotation(pair: Pair): string {
   if (existsSync(nextOf(pair).cert))
     throw new Error('the switch is not done: "postern ca rotate --switch" does it.');

@@ -11,19 +11,19 @@ const execute = promisify(execFile);
 
 interface Stores {
   readonly system: boolean;
-  /** Empty: that of the home folder. */
+  /** Folder of an NSS database; '' for that of the home folder, undefined for none. */
   readonly nss: string | undefined;
   readonly remove: boolean;
 }
 
-/** A distribution's folder of further authorities, and the command that takes them over. */
+/** Folders in which distributions have further authorities, and the commands that take these over. */
 const systemStores = [
   { folder: '/usr/local/share/ca-certificates', command: 'update-ca-certificates', args: [] },
   { folder: '/etc/pki/ca-trust/source/anchors', command: 'update-ca-trust', args: ['extract'] },
   { folder: '/etc/ca-certificates/trust-source/anchors', command: 'trust', args: ['extract-compat'] },
 ];
 
-/** Installs the first certificate of a file, or removes it; answers a sentence for each store. */
+/** Installs the first certificate of a file in stores, or removes it. Returns a sentence for each store. */
 export async function trustIn(certFile: string, { system, nss, remove }: Stores): Promise<readonly string[]> {
   const certificate = new X509Certificate(readFileSync(certFile));
   const name = `postern-${certificate.fingerprint256.replaceAll(':', '').slice(0, 16).toLowerCase()}`;

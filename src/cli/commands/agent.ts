@@ -14,7 +14,7 @@ interface MeasureOptions extends CommonOptions {
   readonly all?: boolean;
 }
 
-/** A measure that may be taken of all agents of the tenant at once. */
+/** The words for a measure that may be taken against all agents of the tenant at once. */
 interface MeasureOfAll {
   readonly description: string;
   readonly done: string;
@@ -32,7 +32,7 @@ const columns = [
   'calls_total',
 ];
 
-/** `postern agent`: who calls, and what an operator does about it. */
+/** Adds `postern agent`, which shows who calls, and what an operator can do about it. */
 export function addAgent(program: Command): void {
   const group = program.command('agent').description('agents, whose calls pass the gate');
 

@@ -37,7 +37,7 @@ const toQuery = ({ status, agent: agent_id, tool: tool_name }: ListOptions) => (
   tool_name,
 });
 
-/** `postern approval`: calls that wait for a person. */
+/** Adds `postern approval`, for calls that wait for a person. */
 export function addApproval(program: Command): void {
   const group = program.command('approval').description('calls that are held until somebody decides');
   const statuses = ['pending', 'approved', 'denied', 'expired'];

@@ -39,10 +39,12 @@ const columns = ['seq', 'at', 'kind', 'operator', 'subject', 'details'];
 
 const isHash = (text: string): boolean => /^[0-9a-f]{64}$/.test(text);
 
-/** The log of one tenant, wherever it is read. */
+/** The log of one tenant, read through the daemon or from the state. */
 type AuditLog = Awaited<ReturnType<typeof openAnswered>>;
 
-/** `postern audit` shows the hash-chained log. If the daemon is down, the state itself is read. */
+/**
+ * Adds `postern audit`, which shows the hash-chained log. If the daemon is down, the state itself is read.
+ */
 export function addAudit(program: Command): void {
   const group = program
     .command('audit')
@@ -109,15 +111,15 @@ async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
 async function openAnswered(options: CommonOptions) {
   const client = await openClient(options);
   const newest = await client.get<ListPage<PublicEntry>>(url, { limit });
-  // An empty log does not say whose it is.
+  // An empty log does not name its tenant.
   const tenantId =
     newest.items[0]?.tenant_id ?? (await client.get<{ tenant_id: string }>('/v1/usage')).tenant_id;
-  /** Oldest first. */
+  /** Yields the entries, oldest first. */
   const entries = () => oldestFirst(client, newest);
   return {
     tenantId,
     entries,
-    // Recomputed here, so that the daemon need not be believed.
+    // The chain is recomputed here, so that the daemon need not be believed.
     verify: () => verifyChain(tenantId, storedOf(entries()), (_row, { seq }) => seq),
   };
 }
@@ -142,7 +144,7 @@ async function* openStored({ config, tenant }: CommonOptions): AsyncGenerator<Au
 const url = '/v1/audit';
 const limit = '1000';
 
-/** The pages come newest first: their places are noted up to the oldest, and read from there. */
+/** Yields entries, oldest first. Pages come newest first, so all cursors are noted before they are used. */
 async function* oldestFirst(client: Client, newest: ListPage<PublicEntry>): AsyncGenerator<PublicEntry> {
   const places: string[] = [];
   for (let cursor = newest.next_cursor; cursor !== null; ) {

@@ -4,9 +4,9 @@ import type { CommonOptions, ListPage } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
 /*
- * `postern credential`: what the vault of a running daemon holds. A secret is read from standard input or a
- * file. It never comes from the command line, which every process of the machine can read. And nothing here
- * can show a secret again.
+ * `postern credential` manages what the vault of a running daemon holds. A secret is read from standard input
+ * or a file. It never comes from the command line, which every process of the machine can read. And no
+ * command here can show a secret again.
  */
 
 interface SecretOptions extends CommonOptions {
@@ -112,7 +112,7 @@ function parseFields(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text.
+    // The parser's own message quotes the text, which is a secret.
     throw new Error('what was read is no JSON.');
   }
 }

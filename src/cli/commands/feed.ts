@@ -5,7 +5,7 @@ type Feed = Readonly<Record<string, unknown>> & { readonly name: string; readonl
 
 const columns = ['name', 'status', 'indicators', 'dropped', 'age_seconds', 'origin', 'last_error'];
 
-/** `postern feed`: threat feeds, and how they are. */
+/** Adds `postern feed`, which shows threat feeds and how they are, and fetches one. */
 export function addFeed(program: Command): void {
   const group = program.command('feed').alias('feeds').description('threat feeds of the configuration');
 

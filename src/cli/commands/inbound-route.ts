@@ -7,7 +7,7 @@ type Route = Readonly<Record<string, unknown>> & { readonly prefix: string };
 const path = '/v1/inbound-routes';
 const columns = ['prefix', 'upstream', 'tool', 'auth', 'agent', 'credential'];
 
-/** `postern inbound-route` manages routes below /inbound, and shows those of the configuration. */
+/** Adds `postern inbound-route`, which manages routes below /inbound, and shows configured ones. */
 export function addInboundRoute(program: Command): void {
   const group = program
     .command('inbound-route')

@@ -46,7 +46,7 @@ const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): Tim
   what: trace_id ?? text ?? (from === undefined ? '' : `${from} -> ${to}${code ? ` (${code})` : ''}`),
 });
 
-/** `postern incident`: what went wrong, and how far the looking into it has come. */
+/** Adds `postern incident`, for what went wrong, and how far somebody has looked into it. */
 export function addIncident(program: Command): void {
   const group = program.command('incident').description('incidents, opened by the gate or by hand');
   listCommand(group, 'list incidents, newest first')

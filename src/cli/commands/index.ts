@@ -33,8 +33,8 @@ import { addTrace } from './trace.ts';
 import { addUsage } from './usage.ts';
 
 /**
- * Every command adds itself to the program; the order is that of the help. What only one of them needs of the
- * daemon is imported when it runs: the others start in a fraction of the time.
+ * All commands, in the order of the help; each adds itself to the program. What only one of them needs of the
+ * daemon is imported when it runs, so that the others start in a fraction of the time.
  */
 export const commands: readonly ((program: Command) => void)[] = [
   addInit,

@@ -63,14 +63,14 @@ interface Minted {
   readonly default_agent_id: string;
 }
 
-/** How a point in time may be written. */
+/** Forms in which a point in time may be written. */
 const timeForms = '30d, 2030-01-31 or 2030-01-31T12:00:00Z';
 
 const named = { path: '/v1/keys', field: 'key_id', noun: 'key' };
 const limitDefault = 100;
 const columns = ['key_id', 'prefix', 'type', 'status', 'name', 'env_name', 'last_seen', 'calls_24h'];
 
-/** `postern key` mints, shows and revokes keys. The text of a key is shown only when it is made. */
+/** Adds `postern key`, which mints, shows and revokes keys. A key's text is shown only when it is made. */
 export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
@@ -120,7 +120,7 @@ async function mint({ client, options }: CliCommand<MintOptions>): Promise<void>
   if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
 }
 
-/** Makes a key of POSTERN_KEY, which ends by itself. */
+/** Makes an ephemeral key with POSTERN_KEY. */
 async function mintEphemeral({ client, options }: CliCommand<EphemeralOptions>): Promise<void> {
   const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
   const scope = tools || verbs ? { tools, verbs } : undefined;
@@ -152,7 +152,7 @@ async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Pr
   await tell(key, `${key.key_id} is revoked.`);
 }
 
-/** Each program of `postern run` has a key of its own, so a search for people's keys leaves these out. */
+/** Lists keys. `--type` and `--status` search all pages, since each `postern run` leaves a key of its own. */
 async function list({ client, options, misused, showPage }: CliCommand<ListOptions>): Promise<void> {
   const { type, status, limit = limitDefault } = options;
   if (type === undefined && status === undefined)
@@ -171,7 +171,7 @@ async function list({ client, options, misused, showPage }: CliCommand<ListOptio
   if (items.length > limit) note(`There are more than ${limit}: --limit`);
 }
 
-/** Says who made the key, and when, to whoever finds it in a list. */
+/** Returns a name that says who made the key, and when, to whoever finds it in a list. */
 function defaultName(): string {
   const user = process.env['USER'] || process.env['LOGNAME'] || process.env['USERNAME'] || 'somebody';
   return `${user.slice(0, 40)} ${new Date().toISOString().slice(0, 16).replace('T', ' ')}`;
@@ -181,7 +181,7 @@ const toRequest = (options: MintOptions): Record<string, unknown> => ({
   name: options.name ?? defaultName(),
   default_agent_id: options.agent ?? randomUUID(),
   env_name: options.env,
-  // An agent needs no more; other permissions must be asked for.
+  // An agent needs no other permission; others must be asked for.
   permissions: options.permission ?? ['scan'],
   ip_allowlist: options.allow,
   expires_at: options.expires,

@@ -23,7 +23,7 @@ const toRow = ({ lists, concerns, ...server }: Server) => ({
   concerns: concerns.map(({ tool, kinds }) => `${tool}: ${kinds.join(' ')}`),
 });
 
-/** `postern mcp-server`: the tools that MCP servers have listed through the gate. */
+/** Adds `postern mcp-server`, for the tools that MCP servers have listed through the gateway. */
 export function addMcpServer(program: Command): void {
   const group = program
     .command('mcp-server')

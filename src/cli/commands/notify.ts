@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { apiPath, asks, command, listCommand, type PageOptions, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
-/** `postern notify`: the channels that people are told by. */
+/** `postern notify` is for the channels that people are told by. */
 
 type Row = Readonly<Record<string, unknown>>;
 

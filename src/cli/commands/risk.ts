@@ -29,7 +29,7 @@ interface Replay {
   readonly changed: readonly { readonly trace_id: string; readonly before: Risk; readonly after: Risk }[];
 }
 
-/** `postern risk`: what weights and bands make of calls. */
+/** Adds `postern risk`, which shows what weights and bands make of calls. */
 export function addRisk(program: Command): void {
   const group = program.command('risk').description('how risky calls are');
 
@@ -52,7 +52,7 @@ export function addRisk(program: Command): void {
     );
 }
 
-/** A row a band, then a row a call whose risk is another one. */
+/** Returns a row for each band, then a row for each call whose risk changes. */
 function toText({ bands: { before, after }, changed }: Replay): string {
   const perBand = Object.keys(before).map((band) => ({ band, before: before[band], after: after[band] }));
   const calls = changed.map((it) => ({
@@ -69,7 +69,7 @@ const toCell = ({ risk_score, risk_band }: Risk): string => `${risk_score.toFixe
 const summaryOf = ({ traces, changed_total, changed, undetermined }: Replay): string =>
   `${traces} calls: ${changed_total} change${changed_total > changed.length ? ` (${changed.length} shown)` : ''}, ${undetermined} cannot be told.`;
 
-/** `name=0.5,other=1`; which names there are the daemon knows. */
+/** Reads a list such as `name=0.5,other=1`. The daemon knows which names there are. */
 function toNumbers(text: string): Numbers {
   const pairs = text.split(',').map((pair): [string, number] => {
     const [, name, number] = /^([\w-]{1,64})=(\d(?:\.\d{1,9})?)$/.exec(pair.trim()) ?? [];

@@ -30,7 +30,7 @@ const toLine = ({ names, other }: Counted): string =>
     ', ',
   );
 
-/** Names agents as people know them, or by their ids where the key may not see them or they are older. */
+/** Returns the counts with names of agents. Ids stay where the key may not see agents, or for older ones. */
 async function withNames(client: Client, agents: Counted): Promise<Counted> {
   const { items } = await client
     .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })
@@ -48,7 +48,7 @@ interface Agent {
   readonly name: string;
 }
 
-/** `postern stats`: how many calls there were, and what they were. */
+/** Adds `postern stats`, which tells how many calls there were, and what they were. */
 export function addStats(program: Command): void {
   command(program, 'stats', 'how many calls there were, by decision, reason, band, tool and agent')
     .addOption(

@@ -3,7 +3,7 @@ import { showList } from '../ask.ts';
 
 const columns = ['tenant_id', 'name', 'plan', 'environments', 'mode', 'is_configured', 'suspended'];
 
-/** `postern tenant`: those of the configuration, and those that were registered by minting a key for them. */
+/** Adds `postern tenant`, for tenants of the configuration and those registered by minting a key for them. */
 export function addTenant(program: Command): void {
   program
     .command('tenant')

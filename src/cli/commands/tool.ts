@@ -4,7 +4,7 @@ import { print, terminal, toFacts, toJson, toTable } from '../output.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** `postern tool`: the tools whose calls are understood, and the names that policies can use. */
+/** Adds `postern tool`, for the tools whose calls are understood, and the names that policies can use. */
 export function addTool(program: Command): void {
   const group = program.command('tool').alias('tools').description('tools whose calls are understood');
 

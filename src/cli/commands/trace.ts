@@ -7,7 +7,7 @@ import { type FilterOptions, filterOf, withAnswerFilter, withFilter } from '../t
 const named = { path: '/v1/traces', field: 'trace_id', noun: 'call' };
 const columns = ['at', 'decision', 'risk_band', 'agent_name', 'method', 'url', 'reason_codes', 'trace_id'];
 
-/** `postern trace`: every call, decided or refused. */
+/** Adds `postern trace`, which shows every call, decided or refused. */
 export function addTrace(program: Command): void {
   const group = program.command('trace').description('what became of calls');
 

@@ -6,7 +6,10 @@ import { ForeignFileError, readOwn } from '../../util/files/own-file.ts';
 
 type Listener = 'proxy' | 'control';
 
-/** Returns `host:port` of the first TCP listener for URLs; an open port is the one that the daemon noted. */
+/**
+ * Returns `host:port` of the first TCP listener, as a running daemon has noted it, or else as it is
+ * configured; undefined where there is none. Throws where the port is 0 and no daemon has noted it.
+ */
 function addressOf(config: Config, listener: Listener): string | undefined {
   const { listen }: Pick<Config['control'], 'listen'> = config[listener];
   const at = listen.findIndex((it) => it.kind === 'tcp');
@@ -19,7 +22,7 @@ function addressOf(config: Config, listener: Listener): string | undefined {
   return `${address.host.includes(':') ? `[${address.host}]` : address.host}:${address.port}`;
 }
 
-/** Returns the same as a URL; of a daemon that listens everywhere, on this machine. */
+/** Returns the URL of the first TCP listener; on this machine, if the daemon listens everywhere. */
 export function urlOf(config: Config, listener: Listener): string | undefined {
   const address = addressOf(config, listener)
     ?.replace(/^0\.0\.0\.0:/, '127.0.0.1:')
@@ -27,7 +30,7 @@ export function urlOf(config: Config, listener: Listener): string | undefined {
   return address && `${config[listener].tls ? 'https' : 'http'}://${address}`;
 }
 
-/** Returns the URL of the daemon started here without a configuration; undefined where none ever was. */
+/** Returns the URL of the daemon that was started here without a configuration; undefined where none was. */
 export function urlHere(config: Config, listener: Listener): string | undefined {
   if (!existsSync(fileOf(config))) return undefined;
   const [address] = boundAddresses(config, listener, readOwn);
@@ -36,14 +39,14 @@ export function urlHere(config: Config, listener: Listener): string | undefined 
 
 /**
  * Tells whether a URL leads to the loopback of this machine. What stands in the files of a folder may be
- * anybody's, and the secrets of the shell go nowhere else for it.
+ * anybody's, so the secrets of the shell go nowhere else because of it.
  */
 export const isOfThisMachine = (url: string): boolean =>
   /^(?:127(?:\.\d{1,3}){3}|\[::1\]|localhost)$/.test(URL.parse(url)?.hostname ?? '');
 
 const fileOf = ({ state }: Config): string => join(state.dir, 'listening.json');
 
-/** Returns those of a running daemon; undefined where none runs, or its folder may not be read. */
+/** Returns the addresses of a running daemon; undefined where none runs, or its folder may not be read. */
 function addressesOfRunning(config: Config, listener: Listener): readonly string[] | undefined {
   try {
     const bound = JSON.parse(readFileSync(fileOf(config), 'utf8'));
@@ -70,7 +73,7 @@ function boundAddresses(
   return (JSON.parse(text) as Record<Listener, string[]>)[listener];
 }
 
-/** The port is any, and no daemon has written down which one it took. */
+/** Says that the port is any, and that no daemon has written down which one it took. */
 export class NoAddressError extends Error {
   constructor(file: string, cause: unknown) {
     super(

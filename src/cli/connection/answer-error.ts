@@ -1,6 +1,6 @@
 import { printable } from '../output.ts';
 
-/** A problem (RFC 9457) as it should be; what has answered may be anything. */
+/** A problem (RFC 9457) as it should be. Whatever has answered may write anything in its place. */
 interface Problem {
   readonly detail?: unknown;
   readonly code?: unknown;
@@ -8,12 +8,12 @@ interface Problem {
 }
 
 export interface FieldMistake {
-  /** The field of the request; empty for all of it. */
+  /** The field of the request; '' for the request as a whole. */
   readonly path: string;
   readonly message: string;
 }
 
-/** The daemon has refused a request. Its message says each mistake once, and the code of the refusal. */
+/** Says that the daemon has refused a request: each mistake once, and the code of the refusal. */
 export class AnswerError extends Error {
   readonly code: string;
   readonly mistakes: readonly FieldMistake[];
@@ -30,7 +30,7 @@ export class AnswerError extends Error {
   }
 }
 
-/** Reads a mistake as the API writes it; anything else is left out. */
+/** Returns a mistake as the API writes it, in a list; anything else is left out. */
 function toMistake(given: unknown): readonly FieldMistake[] {
   const { path, message }: Record<string, unknown> = Object(given);
   if (typeof path !== 'string' || typeof message !== 'string') return [];
@@ -39,7 +39,7 @@ function toMistake(given: unknown): readonly FieldMistake[] {
 
 const toLine = ({ path, message }: FieldMistake): string => (path === '' ? message : `${path}: ${message}`);
 
-/** Reads the text of a refusal, whatever it is. */
+/** Returns the error for a refusal, whatever its text is. */
 export function readRefusal(text: string, status: number): AnswerError {
   try {
     return new AnswerError(JSON.parse(text), status);

@@ -11,9 +11,9 @@ export interface CommonOptions {
   readonly url?: string;
   readonly config?: string;
   readonly json?: boolean;
-  /** Tables as wide as they become, with whole ids. */
+  /** Set where tables may be as wide as they become, with whole ids. */
   readonly wide?: boolean;
-  /** For the admin secret, which acts for all tenants. */
+  /** The tenant that the admin secret acts for. */
   readonly tenant?: string;
 }
 
@@ -24,7 +24,7 @@ export type UrlQuery = Readonly<Record<string, string | undefined>>;
 export interface Client {
   get<T>(path: string, query?: UrlQuery): Promise<T>;
   send<T>(method: Exclude<Method, 'GET'>, path: string, body?: unknown, query?: UrlQuery): Promise<T>;
-  /** The pages of a list, one at a time, to its end. */
+  /** Yields the pages of a list, one at a time, to its end. */
   pages<T>(path: string, query?: UrlQuery): AsyncGenerator<readonly T[]>;
   /** Streams an answer of any length. Throws where it breaks off, or nothing comes for half a minute. */
   download(path: string, query?: UrlQuery): AsyncGenerator<Uint8Array>;
@@ -32,26 +32,26 @@ export interface Client {
 
 const urlDefault = 'http://127.0.0.1:8081';
 const requestTimeoutMs = 30_000;
-/** A start takes seconds; more than so many times it is something else. */
+/** Broken connections after which `readiness` gives up. A start of the daemon takes only seconds. */
 const resetsMax = 20;
 const betweenResetsMs = 250;
 const answerBytesMax = 128 * 1024 * 1024;
 
 /**
- * Straight to where the URL says. It never takes the proxy that a shell exports for its agents: an operator's
- * secret is not for the gateway to read.
+ * Sends a request straight to where its URL leads. It never takes the proxy that a shell exports for its
+ * agents: an operator's secret is not for the gateway to read.
  */
 const send = createHttpClient({ connect: 'unguarded', idleTimeoutMs: requestTimeoutMs });
 
 /**
- * `as` says whom a command speaks for: `operator` uses the admin secret, or else the key; `agent` the key,
- * since calls are always those of a key.
+ * Returns a client for the daemon that the options or the shell name. `as` says for whom the command speaks:
+ * `operator` uses the admin secret, or else the key. `agent` uses the key, since every call belongs to a key.
  */
 export async function openClient(options: CommonOptions, as: Speaker = 'operator'): Promise<Client> {
   return clientFor(await controlUrl(options), await secretFor(as, options), options);
 }
 
-/** The control plane at `base`, for whoever has the key or the admin secret. */
+/** Returns a client for the control plane at `base`. `secret` is a key or the admin secret. */
 export function clientFor(base: URL, secret: string, options: CommonOptions = {}): Client {
   const authorization = `Bearer ${secret}`;
 
@@ -92,8 +92,8 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
 }
 
 /**
- * The answer of `/readyz`, whether the daemon is ready or not, and where that was asked. A daemon that begins
- * to listen closes what was open before, so it is asked again.
+ * Returns the answer of `/readyz`, whether the daemon is ready or not, and the URL that was asked. A daemon
+ * that begins to listen closes what was open before, so it is asked again.
  */
 export async function readiness(options: CommonOptions): Promise<{ url: string } & Exchanged> {
   const base = await controlUrl(options);
@@ -129,11 +129,11 @@ export interface ListPage<T> {
   readonly next_cursor: string | null;
 }
 
-/** Returns the URL of the control plane: the named one, or the one that the configured daemon wrote down. */
+/** Returns the URL of the control plane, as it is named, or as the configured daemon has written it down. */
 async function controlUrl({ url: named, config }: CommonOptions): Promise<URL> {
   const text = named || process.env['POSTERN_URL'] || (await configuredUrl(config)) || urlDefault;
   const url = URL.parse(text);
-  // The text may hold a password; an error would quote it.
+  // The text may hold a password, which an error would quote.
   if (!url || !/^https?:$/.test(url.protocol) || url.username !== '' || url.password !== '')
     throw new Error('the URL of the control plane must be http:// or https://, without user and password.');
   return url;

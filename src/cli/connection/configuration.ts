@@ -1,7 +1,7 @@
 import type { Config } from '../../config/schema.ts';
 import { note, printable } from '../output.ts';
 
-/** Returns the configuration that a command names, and its file; by default that of a start without file. */
+/** Returns the configuration that a command names, and its file; else that of a start without a file. */
 export async function readConfig(
   named: string | undefined,
 ): Promise<{ file: string | undefined; config: Config }> {
@@ -10,12 +10,12 @@ export async function readConfig(
   return { file, config: loadConfig(file, process.env) };
 }
 
-/** Stands for a variable that the daemon has and this shell has not. */
+/** Stands for a variable that the daemon has and this shell lacks. */
 const placeholder = 'set-for-the-daemon-alone';
 
 /**
- * Returns the same for commands that need only the addresses. It passes over variables that only the daemon
- * has, and mistakes elsewhere in the file. A secret that comes from such a variable is none here.
+ * Returns the configuration for commands that need only its addresses. It passes over variables that only the
+ * daemon has, and mistakes elsewhere in the file. An admin secret that comes from such a variable is null.
  */
 export async function readAddresses(
   named: string | undefined,
@@ -38,7 +38,10 @@ export async function readAddresses(
 
 let isTold = false;
 
-/** Whoever mends a configuration must still reach the running daemon, for example to revoke a key. */
+/**
+ * Returns what `load` does or, where the file has mistakes, the addresses in it. Whoever mends a
+ * configuration must still reach the running daemon, for example to revoke a key.
+ */
 async function orPlaces(load: () => Config, env: NodeJS.ProcessEnv): Promise<Config> {
   const { ConfigError, loadPlaces } = await import('../../config/load.ts');
   try {

@@ -7,7 +7,7 @@ import { toGetSecret } from '../../daemon/start/next-steps.ts';
  * what `--config` names.
  */
 
-/** The file of key and secret of a first start, seen from its folder. */
+/** File with the key and the secret of a first start, relative to the folder of that start. */
 export const firstExports = 'data/first-start.env';
 
 function toHaveSecret(config: string | undefined): string {
@@ -24,8 +24,8 @@ export const noKey = (of: string, config: string | undefined): string =>
   `set POSTERN_KEY to the key of ${of}; "postern key mint --name NAME" makes one, with the admin secret of the daemon. ${toHaveSecret(config)}`;
 
 /**
- * Tells whether the daemon refuses such a key or secret; one without a secret answers that there is no such
- * endpoint.
+ * Tells whether the daemon refuses the key or secret itself. One without an admin secret answers that there
+ * is no such endpoint.
  */
 export const isUnknown = (status: number, answer: unknown): boolean =>
   (status === 401 && Object(answer).code === 'INVALID_KEY') ||

@@ -5,7 +5,7 @@ import { keyBeside } from './agent-key.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey, noSecret } from './remedies.ts';
 
-/** Whom a command speaks for: the operator by admin secret, or else key; an agent by its key alone. */
+/** The speaker of a command: `operator` shows the admin secret, or else a key; `agent` a key alone. */
 export type Speaker = 'operator' | 'agent';
 
 interface Named {
@@ -14,9 +14,9 @@ interface Named {
 }
 
 /**
- * Finds the secret for a command: that of the shell, or else that of the configuration or of the first start
- * in this folder. The latter two go to the daemon of this folder only, and never to one that is named by its
- * URL.
+ * Returns the secret for a command: that of the shell, or else that of the configuration or of the first
+ * start in this folder. Throws where there is none. The latter two go only to the daemon of this folder, and
+ * never to one that is named by its URL.
  */
 export async function secretFor(as: Speaker, options: Named): Promise<string> {
   const { SERVICE_API_KEYS_ADMIN_SECRET: admin, POSTERN_KEY: key, POSTERN_URL: named } = process.env;
@@ -24,7 +24,7 @@ export async function secretFor(as: Speaker, options: Named): Promise<string> {
   const secret = ofShell || (options.url || named ? undefined : await secretHere(as, options));
   if (!secret)
     throw new Error(as === 'operator' ? noSecret(options.config) : noKey('the agent', options.config));
-  // A malformed secret would be quoted by whoever refuses it.
+  // Whoever refuses a malformed secret would quote it.
   if (!/^[\x21-\x7e]+$/.test(secret))
     throw new Error('POSTERN_KEY or SERVICE_API_KEYS_ADMIN_SECRET has characters that no secret has.');
   return secret;

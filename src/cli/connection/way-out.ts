@@ -10,16 +10,16 @@ import { type CommonOptions, isAnswering, isRefused } from './client.ts';
 import { readAddresses } from './configuration.ts';
 import { firstExports, noKey } from './remedies.ts';
 
-/* How programs leave through a daemon that runs already: what `env` prints, and what `run` sets. */
+/* Tells how programs leave through a daemon that runs already. `env` prints that, and `run` sets it. */
 
 export interface WayOut {
-  /** The URL of the control plane; undefined where it is a socket file. */
+  /** URL of the control plane; undefined where that listens on a socket file. */
   readonly url: string | undefined;
   readonly key: string;
   readonly variables: Readonly<Record<string, string>>;
   /** The exports as a shell reads them. */
   readonly exports: string;
-  /** The origin of the key, for the case that the daemon refuses it. */
+  /** Message for the case that the daemon refuses the key; it says where the key comes from. */
   readonly refused: string;
 }
 
@@ -30,7 +30,7 @@ interface Ends {
   readonly ca: string;
 }
 
-/** Returns the variables by which a program finds the gate, and asks it with its key. */
+/** Returns the variables by which a program finds the gateway, and asks it with its key. */
 export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, string> {
   return {
     ...(url === undefined ? {} : { POSTERN_URL: url }),
@@ -40,14 +40,16 @@ export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, stri
   };
 }
 
-/** The way is known, and no key for it. */
+/** Says that the way is known, and no key for it. */
 export class NoKeyError extends Error {
   constructor(config: string | undefined) {
     super(noKey('the programs that shall leave through the gate', config));
   }
 }
 
-/** To the daemon of a configuration, with the key of the shell. */
+/**
+ * Returns the way to a configured daemon, with the key of the shell. Throws NoKeyError where none is known.
+ */
 function wayByConfig(config: Config, options: CommonOptions): WayOut {
   const url = options.url ?? urlOf(config, 'control');
   const key = process.env['POSTERN_KEY'] || keyBeside(config);
@@ -59,7 +61,9 @@ function wayByConfig(config: Config, options: CommonOptions): WayOut {
   return { url, key, variables, exports: toExports(variables), refused };
 }
 
-/** To the daemon that was started in this folder without a configuration; undefined where none ever was. */
+/**
+ * Returns the way to the daemon that this folder started without a configuration; undefined where none was.
+ */
 function wayOfFirstStart(): WayOut | undefined {
   const file = resolve(firstExports);
   if (!existsSync(file)) return undefined;
@@ -72,7 +76,7 @@ function wayOfFirstStart(): WayOut | undefined {
     throw new Error(`${file} leads to another machine; name the configuration of the daemon with --config.`);
   const variables = { POSTERN_URL: url, POSTERN_KEY: key, POSTERN_CA: ca, ...clientVariables(proxy, ca) };
   const refused = `${staleExports(file)}, or name the configuration of the daemon with --config.`;
-  // The shell obeys what it is given, so nothing of the file is passed on as it stands.
+  // The shell obeys what it is given, so nothing of the file is passed on unread.
   const known = new Set([...Object.keys(variables), ...idsOfFirstStart]);
   const shown = Object.entries(made).filter(([name]) => known.has(name));
   return { url, key, variables, exports: toExports(Object.fromEntries(shown)), refused };
@@ -80,7 +84,10 @@ function wayOfFirstStart(): WayOut | undefined {
 
 const idsOfFirstStart = ['POSTERN_KEY_ID', 'POSTERN_AGENT_ID', 'SERVICE_API_KEYS_ADMIN_SECRET'];
 
-/** Reads the exports of `env` in this shell as a whole: the gateway's authority fits no other proxy. */
+/**
+ * Returns the way that this shell has exported; undefined where a part of it is missing. The gateway's
+ * authority fits no other proxy.
+ */
 export function wayOfShell(): WayOut | undefined {
   const { HTTPS_PROXY: proxy, POSTERN_CA: ca, POSTERN_URL: url } = process.env;
   if (!proxy || !ca || !url) return undefined;
@@ -95,7 +102,7 @@ export function wayOfShell(): WayOut | undefined {
   };
 }
 
-/** Returns the way that `--config` or the folder names, and the configuration's file; or undefined. */
+/** Returns the way that `--config` or the folder names; undefined where neither does. */
 export async function toldWay(options: CommonOptions): Promise<WayOut | undefined> {
   const { file, config } = await readAddresses(options.config);
   return file === undefined ? wayOfFirstStart() : wayByConfig(config, options);

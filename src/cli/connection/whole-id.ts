@@ -3,7 +3,7 @@ import { printable } from '../output.ts';
 import type { Client, ListPage } from './client.ts';
 
 const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
-/** A list that is longer is not searched to its end, so that the only one found might not be the only one. */
+/** Pages that are searched. In a longer list, the only match that was found might not be the only one. */
 const pagesMax = 20;
 const shownMax = 5;
 
@@ -15,7 +15,10 @@ export interface NamedBy {
   readonly noun: string;
 }
 
-/** Finds the one entry whose id begins so. A whole id is answered as it is. */
+/**
+ * Returns the id of the one entry whose id begins with a text. A whole id is returned as it is. Throws where
+ * none or several begin so.
+ */
 export async function wholeId(
   client: Client,
   { path, field, noun }: NamedBy,

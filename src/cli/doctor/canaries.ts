@@ -8,12 +8,12 @@ import tls from 'node:tls';
 import { type Check, check, unknown } from './check.ts';
 import { askThrough, openCanaryTunnel, type Seen, type Through } from './through-proxy.ts';
 
-/* Calls that the gate must not let out as they are. Each is sent as an agent would send it. */
+/* Sends calls that the gateway must not let out as they are. Each is sent as an agent would send it. */
 
-/** A name that leads nowhere (RFC 2606), where the configuration names no canary. */
+/** A URL that leads nowhere (RFC 2606), for a configuration that names no canary. */
 const nowhere = 'https://canary.postern.example/';
 
-/** Answers what the gate makes of each canary. Rejects where the proxy cannot be reached. */
+/** Returns what the gateway makes of each canary. Rejects where the proxy cannot be reached. */
 export async function sendCanaries(through: Through, canaryUrl: string | null): Promise<readonly Check[]> {
   const canary = new URL(canaryUrl ?? nowhere);
   return [
@@ -47,7 +47,7 @@ async function withoutKey({ proxy }: Through, { host, port }: URL): Promise<Chec
   );
 }
 
-/** Returns a key of AWS as they look, which is none: it is made here and never was given out. */
+/** Returns a text that looks like a key of AWS. It is made here and was never given out. */
 function fakeSecret(): string {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   return `AKIA${Array.from(randomBytes(16), (byte) => alphabet[byte % 32]).join('')}`;
@@ -89,12 +89,12 @@ async function toAddress(through: Through, { name, host, setting }: Place): Prom
   const seen = await askThrough(through, { host, port: 443, method: 'GET', path: '/' }).catch(
     () => undefined,
   );
-  // Who is let into the tunnel is judged by what the gate answers there.
+  // If the tunnel opens, the answer of the gateway in it decides.
   const isBlocked = seen?.code === 'EGRESS_BLOCKED' || seen?.connect === 403;
   return check(name, isBlocked, seen ? `${seen.code ?? toldAnswer(seen)}` : 'it was dialled', setting);
 }
 
-/** Serves an expired certificate on this machine: the gateway must refuse it, where it may dial it at all. */
+/** Serves an expired certificate on this machine. The gateway must refuse it, where it may dial it at all. */
 async function toExpired(through: Through): Promise<Check> {
   const name = 'expired upstream certificate';
   const { certPem, keyPem, close } = await expiredServerFiles();
@@ -128,7 +128,7 @@ async function expiredServerFiles() {
   try {
     const [certFile, keyFile] = [join(folder, 'ca.pem'), join(folder, 'ca-key.pem')];
     const dayMs = 86_400_000;
-    // A leaf of 2001, of an authority that nobody trusts either.
+    // The leaf is long expired, and nobody trusts its authority either.
     const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });
     const { cert, key } = authority.issue('127.0.0.1', Date.now() - 400 * dayMs);
     return { certPem: cert, keyPem: key, close };

@@ -1,7 +1,7 @@
-/** One question of the doctor, answered. */
+/** The answer to one question of the doctor. */
 export interface Check {
   readonly name: string;
-  /** unknown: it could not be tried from here. */
+  /** The outcome; `unknown` where it could not be tried from here. */
   readonly verdict: 'enforced' | 'not enforced' | 'unknown';
   /** Says what was seen. */
   readonly detail: string;
@@ -9,7 +9,7 @@ export interface Check {
   readonly setting: string;
 }
 
-/** Says the verdict by whether it is so. */
+/** Returns a check that could be tried. */
 export const check = (name: string, isEnforced: boolean, detail: string, setting: string): Check => ({
   name,
   verdict: isEnforced ? 'enforced' : 'not enforced',

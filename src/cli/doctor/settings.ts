@@ -2,15 +2,15 @@ import type { Config, TenantConfig } from '../../config/schema.ts';
 import { type Check, check } from './check.ts';
 
 /*
- * Looks for weaknesses in the configuration itself. No canary shows them, because they lie in wait for a
- * failure or a thief.
+ * Looks for weaknesses in the configuration itself. No canary shows these: they wait for a failure or a
+ * thief.
  */
 
 const secretLengthMin = 24;
 
 const isLoopback = (host: string): boolean => /^(?:127\.|\[?::1\]?$|localhost$)/.test(host);
 
-/** Returns those of the daemon, then those of each tenant that differ from what is safe. */
+/** Returns the checks of the daemon, then those of each tenant. */
 export function checkSettings(config: Config): readonly Check[] {
   return [...daemonChecks(config), ...[...config.tenants.values()].flatMap(tenantChecks)];
 }
@@ -87,7 +87,7 @@ function tenantChecks({ id, posture, mode }: TenantConfig): readonly Check[] {
   ];
 }
 
-/** A key that agents call with must not be able to change what judges them. */
+/** Checks the permissions of a key that agents call with. It must not be able to change what judges them. */
 export function checkKey(permissions: readonly string[]): Check {
   const risky = permissions.filter((it) =>
     ['admin', 'policies:write', 'approvals:decide', 'agents:write'].includes(it),

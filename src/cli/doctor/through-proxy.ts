@@ -5,7 +5,7 @@ import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import tls from 'node:tls';
 
-/* A client of the proxy as agents are: a tunnel, TLS in it, one call. */
+/* A client of the proxy, as agents are: it opens a tunnel, speaks TLS in it, and makes one call. */
 
 export interface Through {
   readonly proxy: string;
@@ -21,7 +21,7 @@ interface Canary {
 }
 
 export interface Seen {
-  /** The answer to CONNECT. */
+  /** Status of the answer to CONNECT. */
   readonly connect: number;
   /** Tells whether the certificate in the tunnel is one of the gate's. */
   readonly isRead: boolean;
@@ -47,7 +47,7 @@ export async function askThrough({ proxy, ca }: Through, canary: Canary): Promis
     secured.setTimeout(timeoutMs, () => secured.destroy(new Error('no answer in time')));
     await once(secured, 'secureConnect');
     const isRead = secured.authorized;
-    // Whoever is behind a tunnel that is not read gets no canary.
+    // An upstream behind a tunnel that is not read gets no canary.
     if (!isRead) return { ...none, code: undefined };
     return { connect, isRead, ...(await callIn(secured, canary)) };
   } finally {
@@ -55,7 +55,7 @@ export async function askThrough({ proxy, ca }: Through, canary: Canary): Promis
   }
 }
 
-/** Opens a tunnel; without a socket where the proxy refuses. */
+/** Opens a tunnel. Where the proxy refuses, it returns the answer without a socket. */
 export async function openCanaryTunnel(proxy: URL, authority: string) {
   const credentials = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   const authorization = `Basic ${Buffer.from(credentials).toString('base64')}`;

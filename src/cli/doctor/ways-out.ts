@@ -4,14 +4,14 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { type Check, check } from './check.ts';
 
-/* These ways past the proxy are tried here: where the doctor gets out, any program of this machine does. */
+/* Tries ways past the proxy. Where the doctor gets out, any program of this machine does. */
 
-/** Addresses of others that answer everybody. */
+/** Addresses outside that answer everybody. */
 export interface OutsideAddresses {
   /** `host:port` over IPv4, for TCP and QUIC. */
   readonly ipv4: string;
   readonly ipv6: string;
-  /** A name server. */
+  /** `address:port` of a name server. */
   readonly dns: string;
 }
 
@@ -24,7 +24,7 @@ export const usualOutside: OutsideAddresses = {
 const timeoutMs = 3_000;
 const setting = 'docs/deploy: a network that lets agents reach the gate alone';
 
-/** Tries each of them; the name server of the machine as well, unless another one is named. */
+/** Tries each address, and also the name server of the machine unless another one is named. */
 export async function tryWaysOut({ ipv4, ipv6, dns }: OutsideAddresses): Promise<readonly Check[]> {
   const isUsual = dns === usualOutside.dns;
   const [tcp, tcp6, names, ofSystem, quic] = await Promise.all([
@@ -62,7 +62,7 @@ function connects(address: string): Promise<boolean> {
   return promise;
 }
 
-/** Any answer of a name server is a way out, one that says that there is no such name as well. */
+/** Tells whether a name server answers. Any answer is a way out, "there is no such name" as well. */
 async function resolves(servers: readonly string[] | undefined): Promise<boolean> {
   const resolver = new Resolver({ timeout: timeoutMs, tries: 1 });
   try {
@@ -78,7 +78,7 @@ async function resolves(servers: readonly string[] | undefined): Promise<boolean
 
 const initialBytes = 1_200;
 
-/** A long header with an unknown version: each QUIC server answers with the versions it has (RFC 9000, 6). */
+/** Tells whether a QUIC server answers a long header of an unknown version with its own (RFC 9000, 6). */
 async function answersQuic(address: string): Promise<boolean> {
   const { host, port } = splitAddress(address);
   const socket = createSocket('udp4');

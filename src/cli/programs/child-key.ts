@@ -3,7 +3,7 @@ import { AnswerError } from '../connection/answer-error.ts';
 import { type Client, clientFor, type ListPage } from '../connection/client.ts';
 import type { WayOut } from '../connection/way-out.ts';
 
-/* The key of one run: a child of the key of the shell, which ends with the program. */
+/* Makes the key of one run. It is an ephemeral key of the shell's key, and ends with the program. */
 
 const ttlSeconds = 86_400;
 const pagesMax = 100;
@@ -11,11 +11,11 @@ const shippedMs = 400;
 
 interface ChildKey {
   readonly text: string;
-  /** Revokes the key; answers what became of its calls, where the key of the shell may know. */
+  /** Revokes the key. Returns what became of its calls; undefined where the key of the shell may not know. */
   end(): Promise<string | undefined>;
 }
 
-/** Asks for an ephemeral key; undefined where the shell's key may make none or no control plane is known. */
+/** Makes an ephemeral key; undefined where the shell's key may make none, or no control plane is known. */
 export async function openChildKey(
   { url, key }: Pick<WayOut, 'url' | 'key'>,
   program: string,
@@ -46,7 +46,7 @@ export async function openChildKey(
   };
 }
 
-/** Returns undefined where the daemon does not let this key do it. */
+/** Does the work; returns undefined where the daemon refuses it to this key. */
 async function permitted<T>(work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -61,7 +61,7 @@ const words = { ALLOW: 'allowed', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held
 interface Counted {
   readonly total: number;
   readonly counts: Readonly<Record<string, number>>;
-  /** There are more, which were not read. */
+  /** Tells whether there are more calls, which were not read. */
   readonly isCut: boolean;
 }
 

@@ -6,15 +6,16 @@ import { ownAgentId } from '../own-agent.ts';
 const lifeMs = 86_400_000;
 const permissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'activity:read'];
 
-/** A way out, and what ends the key that was made for it. */
+/** A way out, and how the key ends that was made for it. */
 interface EndedWay {
   readonly way: WayOut | undefined;
   end(): Promise<void>;
 }
 
 /**
- * Returns the way that is told; where only the key is missing, with one that the admin secret makes for this
- * run. Throws where there is neither. The program itself never sees that key, which makes the program's own.
+ * Returns the way that configuration or folder names. Where only the key is missing, the admin secret makes
+ * one for this run. Throws where there is neither. The program itself never sees that key, which makes the
+ * program's own.
  */
 export async function wayWithKey(options: CommonOptions): Promise<EndedWay> {
   try {

@@ -5,8 +5,8 @@ import { packageFile } from '../../util/program-files.ts';
 import type { WayOut } from '../connection/way-out.ts';
 
 /*
- * Makes the files that a child of `run` gets beside the variables of `env`. They are for programs that no
- * variable alone leads through.
+ * Makes the files that a program of `run` gets beside the variables of `env`. They are for programs that
+ * variables alone do not lead through the gateway.
  */
 
 const nodeHook = packageFile('bin/node-proxy.cjs');
@@ -21,7 +21,7 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>) {
     return file;
   };
   const { POSTERN_CA: caFile = '', HTTPS_PROXY: proxyUrl = '' } = way.variables;
-  // A program that is not of Java runs without it as well.
+  // Programs that are not of Java run without the trust store as well.
   const trustStore = existsSync(caFile)
     ? write('trust.p12', toTrustStore(readFileSync(caFile, 'utf8')))
     : undefined;
@@ -29,7 +29,8 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>) {
   return {
     variables: {
       NODE_OPTIONS: joined(process.env['NODE_OPTIONS'], `--require ${JSON.stringify(nodeHook)}`),
-      // The file instead of the options themselves: Java prints this variable, and the proxy has a password.
+      // The variable names a file instead of the options themselves. Java prints this variable, and the
+      // proxy's URL has a password.
       JAVA_TOOL_OPTIONS: joined(
         process.env['JAVA_TOOL_OPTIONS'],
         `-XX:+IgnoreUnrecognizedVMOptions -XX:VMOptionsFile=${javaOptions}`,
@@ -42,7 +43,10 @@ export async function openPrograms(way: Pick<WayOut, 'variables'>) {
 
 const joined = (before: string | undefined, more: string): string => (before ? `${before} ${more}` : more);
 
-/** The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients that read these do. */
+/**
+ * Returns the options of Java. The JDK itself sends no password to a proxy; Maven, Gradle and HTTP clients
+ * that read these options do.
+ */
 function toJavaOptions({ hostname, port, username, password }: URL, trustStore: string | undefined): string {
   const host = hostname.replace(/^\[|\]$/g, '');
   const each = (scheme: string): string[] => [

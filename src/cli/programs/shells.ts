@@ -1,6 +1,6 @@
 import { toExports } from '../../daemon/start/client-variables.ts';
 
-/* Exports as each shell reads them. */
+/* Writes exports as each shell reads them. */
 
 export const shells = ['bash', 'fish', 'powershell', 'cmd'] as const;
 export type Shell = (typeof shells)[number];
@@ -12,13 +12,13 @@ const lines = (values: Values, toLine: (name: string, value: string) => string):
     .map(([name, value]) => `${toLine(name, value)}\n`)
     .join('');
 
-/** `cmd` cannot quote: what it would obey is escaped, and a value with a line break is refused. */
+/** Returns a line for `cmd`, which cannot quote. What it would obey is escaped; a line break is refused. */
 function toCmdLine(name: string, value: string): string {
   if (/[\r\n"]/.test(value)) throw new Error(`${name} has characters that cmd cannot hold.`);
   return `set "${name}=${value.replaceAll('%', '%%')}"`;
 }
 
-/** The exports of these values; quoted, whatever is in them. */
+/** Functions that return the exports of values, by shell. Values are quoted, whatever is in them. */
 export const exportsFor: Readonly<Record<Shell, (values: Values) => string>> = {
   bash: toExports,
   fish: (values) =>

@@ -20,14 +20,14 @@ import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 
 /*
- * A backup is a folder. It has copies of both databases as they were at one moment each, and the journal of
- * calls that were not in them yet. It has the secrets beside them, the authority and the configuration. A
- * list of all with their digests comes last.
+ * A backup is a folder. It has copies of both databases, each as it was at one moment, and the journal of
+ * calls that were not in them yet. It also has the secrets beside them, the authority and the configuration.
+ * A list of all files with their digests is written last.
  */
 
 const listFile = 'backup.json';
 const databases = ['state.db', 'traces.db'];
-/** Files of the state folder that are no database and belong to one process alone. */
+/** Matches files of the state folder that are not copied as they are: databases, and those of one process. */
 const leftOut = /^(?:lock\.db|listening\.json|last-reload\.json|.*\.(?:new|db-wal|db-shm)|.*\.db)$/;
 const filesMax = 10_000;
 
@@ -35,11 +35,11 @@ interface Listed {
   readonly version: string;
   readonly made_at: string;
   readonly schema: number;
-  /** Path in the backup to SHA-256 in hex. */
+  /** SHA-256 of each file in hex, by its path in the backup. */
   readonly files: Readonly<Record<string, string>>;
 }
 
-/** `postern backup` and `postern restore`, of an embedded state. */
+/** Adds `postern backup` and `postern restore`, for an embedded state. */
 export function addBackup(program: Command): void {
   program
     .command('backup')
@@ -94,8 +94,8 @@ async function makeBackup(config: Config, folder: string, version: string): Prom
   rmSync(draft, { recursive: true, force: true });
   mkdirSync(join(draft, 'state'), { recursive: true, mode: 0o700 });
   try {
-    // The journal first: a call that reaches the databases meanwhile is in both, and its id tells that it is
-    // one.
+    // The journal is copied first. A call that reaches the databases meanwhile is in both, and its id tells
+    // that it is one call.
     for (const file of filesOf(dir)) copyInto(join(dir, file), join(draft, 'state', file));
     for (const name of databases) await copyDatabase(join(dir, name), join(draft, 'state', name));
     for (const [name, file] of outside(config)) if (existsSync(file)) copyInto(file, join(draft, name));
@@ -110,7 +110,7 @@ async function makeBackup(config: Config, folder: string, version: string): Prom
   }
 }
 
-/** Files that are not in the state folder, by their names in the backup. */
+/** Returns the files outside of the state folder, each with its name in the backup. */
 function outside({ authority, vault, file }: Config): readonly (readonly [string, string])[] {
   return [
     ['authority-cert.pem', authority.cert],
@@ -120,7 +120,7 @@ function outside({ authority, vault, file }: Config): readonly (readonly [string
   ];
 }
 
-/** Segments of the journal go when they are shipped, so one that is gone by now is in a database. */
+/** Copies a file, unless it is gone. A segment of the journal that is gone was shipped to a database. */
 function copyInto(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true, mode: 0o700 });
   try {
@@ -144,7 +144,7 @@ const digestOf = (file: string): string => createHash('sha256').update(readFileS
 
 async function restoreBackup(config: Config, folder: string): Promise<Listed> {
   const named = embeddedDir(config);
-  // The state folder of a unit with DynamicUser is a link, which must stay.
+  // The state folder of a systemd unit with DynamicUser is a link, which must stay.
   const dir = existsSync(named) ? realpathSync(named) : named;
   const listed = readList(folder);
   for (const [file, digest] of Object.entries(listed.files)) {
@@ -186,7 +186,10 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
   return listed;
 }
 
-/** The configuration may have changed since; what opens the state may not. */
+/**
+ * Tells whether another file stands where one is to be restored. The configuration may have changed since
+ * then; what opens the state may not.
+ */
 const isOther = (saved: string, standing: string): boolean =>
   basename(saved) !== 'postern.yaml' &&
   existsSync(saved) &&

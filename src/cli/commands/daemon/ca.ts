@@ -16,7 +16,7 @@ interface TrustOptions extends CommonOptions {
   readonly remove?: boolean;
 }
 
-/** `postern ca`: the authority whose certificates agents see. */
+/** Adds `postern ca`, for the authority whose certificates agents see. */
 export function addCa(program: Command): void {
   const group = program.command('ca').description('the certificate authority');
   addShow(group);
@@ -106,7 +106,7 @@ function addTrust(group: Command): void {
 const certificateFile = async (named: string | undefined): Promise<string> =>
   (await readAddresses(named)).config.authority.cert;
 
-/** Whatever else stands in the file stays there: it may be a key. */
+/** Returns the certificates of a file and nothing else of it, since that may be a key. */
 const certificatesIn = (text: string): string =>
   (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [])
     .map((it) => `${it}\n`)

@@ -2,12 +2,12 @@ import { type Command, Option } from 'commander';
 import { print } from '../../output.ts';
 
 /*
- * Describes the commands to shells and to `man`. It is made of the commands themselves, so that it is never
- * behind them.
+ * Describes the commands to shells and to `man`. The descriptions are made of the commands themselves, so
+ * that they are never behind them.
  */
 
 interface Described {
-  /** Empty for the program itself. */
+  /** Names of the command and of its groups, with spaces between; '' for the program itself. */
   readonly path: string;
   readonly words: readonly string[];
 }
@@ -26,7 +26,7 @@ function describeAll(program: Command): readonly Described[] {
   return describe(program, '');
 }
 
-/** Words of commands are letters and `-` alone, so nothing must be quoted. */
+/** Returns the completion for bash. Nothing must be quoted: words of commands are letters and `-` alone. */
 const bash = (program: Command): string => `# postern completion for bash: source <(postern completion bash)
 _postern() {
   local path="" word i
@@ -67,7 +67,7 @@ const fish = (program: Command): string =>
 
 const scripts = { bash, zsh, fish } as const;
 
-/** `postern completion SHELL`: a script that completes commands and options. */
+/** Adds `postern completion SHELL`, which prints a script that completes commands and options. */
 export function addCompletion(program: Command): void {
   program
     .command('completion')
@@ -80,14 +80,14 @@ export function addCompletion(program: Command): void {
     });
 }
 
-/** A line that begins with a full stop or an apostrophe would be an order to `man`. */
+/** Escapes a text for `man`. A line that begins with a full stop or an apostrophe would be an order to it. */
 const roff = (text: string): string =>
   text
     .replaceAll('\\', '\\e')
     .replaceAll('-', '\\-')
     .replace(/^(?=[.'])/gm, '\\&');
 
-/** `postern man`: the manual page, for `man -l -` or a folder of manual pages. */
+/** Adds `postern man`, which prints the manual page, for `man -l -` or a folder of manual pages. */
 export function addMan(program: Command): void {
   program
     .command('man')

@@ -4,7 +4,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { readConfig } from '../../connection/configuration.ts';
 import { print, toJson } from '../../output.ts';
 
-/** `postern config`: what can be known of a configuration before a daemon runs on it. */
+/** Adds `postern config`, which tells what can be known of a configuration before a daemon runs on it. */
 export function addConfig(program: Command): void {
   const group = program.command('config').description('look at a configuration');
 
@@ -45,7 +45,7 @@ export function addConfig(program: Command): void {
 
 type Checked = Awaited<ReturnType<typeof checkAll>>;
 
-/** Throws with the first kind of mistakes that a start of the daemon would end with. Makes nothing. */
+/** Checks what a start of the daemon would check. Throws the mistakes that would end it; changes nothing. */
 async function checkAll(file: string, config: Config) {
   const { ConfigError, disk, mistakeSentence } = await import('../../../config/load.ts');
   const { withPlaces } = await import('../../../config/places.ts');

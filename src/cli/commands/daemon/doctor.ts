@@ -15,7 +15,7 @@ interface DoctorOptions extends CommonOptions {
   readonly dns?: string;
 }
 
-/** `postern doctor` sends what must not get out, and names what is enforced and how to change the rest. */
+/** Adds `postern doctor`: it sends what must not get out, and tells what is enforced and how to change it. */
 export function addDoctor(program: Command): void {
   program
     .command('doctor')
@@ -49,7 +49,7 @@ export function addDoctor(program: Command): void {
     });
 }
 
-/** The setting matters where something is to be done. */
+/** Returns a row of the table. The setting is left out where nothing is to be done. */
 const asRow = ({ setting, ...it }: Check) => ({ ...it, setting: it.verdict === 'enforced' ? '' : setting });
 
 function toSentence(checks: readonly Check[]): string {
@@ -67,8 +67,8 @@ async function outsideOf({ outside, outside6, dns }: DoctorOptions): Promise<Out
 }
 
 /**
- * Proves the gate from where agents run. No configuration is there, so the way through the gate is that of
- * the shell.
+ * Tries the ways past the gateway from where agents run. No configuration is there, so the way through the
+ * gateway is the one that the shell's variables name.
  */
 async function prove(options: DoctorOptions): Promise<readonly Check[]> {
   const { tryWaysOut } = await import('../../doctor/ways-out.ts');
@@ -78,7 +78,7 @@ async function prove(options: DoctorOptions): Promise<readonly Check[]> {
   return way ? [...out, await reachesGate(way)] : out;
 }
 
-/** A containment that closes the way to the gate as well proves nothing. */
+/** Checks that the proxy can be reached. A containment that closes that way as well proves nothing. */
 async function reachesGate({ variables }: WayOut): Promise<Check> {
   const { openCanaryTunnel } = await import('../../doctor/through-proxy.ts');
   const { check } = await import('../../doctor/check.ts');
@@ -118,7 +118,7 @@ async function examine(options: DoctorOptions): Promise<readonly Check[]> {
   );
   return [
     ...canaries,
-    // If no file is named, the running daemon may have another one, whose settings are not known.
+    // Without a named file, the running daemon may have another one, whose settings are not known.
     ...(file === undefined ? [] : checkSettings(config)),
     ...(await checkOwnKey(way, config)),
     ...(await tryWaysOut(await outsideOf(options))),
@@ -128,8 +128,8 @@ async function examine(options: DoctorOptions): Promise<readonly Check[]> {
 const keyLifeMs = 600_000;
 
 /**
- * Canaries are of an agent of their own, where the admin secret can make its key: nobody else shall lose
- * trust by them. They leave traces, and perhaps an incident, as what they are.
+ * Runs `work` with a key of the doctor's own agent, where the admin secret can make one. So no other agent
+ * loses trust by the canaries. They leave traces, and perhaps an incident, as what they are.
  */
 async function withOwnAgent<T>(
   { url, key, variables }: WayOut,
@@ -152,7 +152,7 @@ async function withOwnAgent<T>(
     expires_at: new Date(Date.now() + keyLifeMs).toISOString(),
   };
   type Made = { readonly key: string; readonly key_id: string };
-  // Whoever may make no key sends them as the agent that he is.
+  // Where no key can be made, the canaries go out with the key of the shell.
   const made = await client.send<Made>('POST', '/v1/keys', asked).catch(() => undefined);
   if (!made) return work(variables);
   try {
@@ -168,7 +168,7 @@ async function withOwnAgent<T>(
   }
 }
 
-/** Returns the permissions of the key that programs of this shell get; none where it may not be looked at. */
+/** Checks the permissions of the key that programs of this shell get; empty where it cannot be looked up. */
 async function checkOwnKey({ url, key }: WayOut, config: Config): Promise<readonly Check[]> {
   const { clientFor } = await import('../../connection/client.ts');
   const { checkKey } = await import('../../doctor/settings.ts');

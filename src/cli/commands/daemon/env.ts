@@ -3,7 +3,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
 import { exportsFor, type Shell, shells } from '../../programs/shells.ts';
 
-/** `postern env`: what a shell must export so that its programs leave through the gate. */
+/** Adds `postern env`, which prints what a shell exports so that its programs leave through the gateway. */
 export function addEnv(program: Command): void {
   program
     .command('env')
@@ -18,7 +18,7 @@ export function addEnv(program: Command): void {
         throw new Error(
           'there is no daemon of this folder: start one with "postern serve", or name the configuration of one with --config.',
         );
-      // The daemon need not run; one that does must take the key.
+      // The daemon need not run; one that runs must take the key.
       await stands(way);
       const values = Object.fromEntries(readExports(way.exports));
       if (options.json) await print(`${toJson(values)}\n`);

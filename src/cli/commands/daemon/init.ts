@@ -19,10 +19,10 @@ interface InitOptions extends CommonOptions {
 
 const starter = packageFile('config/policies/packs/starter.yaml');
 
-/** The first key may call, make keys for single runs, and see what became of their calls. */
+/** Permissions of the first key. It may call, make keys for single runs, and see what became of its calls. */
 const keyPermissions = ['scan', 'keys:ephemeral', 'keys:revoke', 'keys:read', 'activity:read', 'usage:read'];
 
-/** `postern init` makes a folder with configuration, admin secret, authority, tenant, agent and key. */
+/** Adds `postern init`, which makes a folder with configuration, secret, authority, tenant, agent and key. */
 export function addInit(program: Command): void {
   program
     .command('init')
@@ -49,7 +49,7 @@ interface Made {
   readonly agent_id: string;
 }
 
-/** Writes everything, or nothing if one of the files exists or the options are no valid configuration. */
+/** Writes all files. Writes none and throws if one exists, or if the options make no valid configuration. */
 async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
   const { makeFolder: make } = await import('../../../util/files/make-folder.ts');
   const { parseConfig } = await import('../../../config/load.ts');
@@ -95,16 +95,16 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
 
 const passwordFile = 'redis-password';
 
-/** Returns the address of the state, whose password stands in a file that only its owner reads. */
+/** Returns the URL of the state. A password in it is given apart, and the URL names a file for it. */
 function withoutPassword(url: string): { readonly url: string; readonly password?: string } {
   const [, before = '', password = '', after = ''] =
     /^(rediss?(?:\+cluster)?:\/\/[^:@/?#]*:)([^@/?#]+)(@.*)$/s.exec(url) ?? [];
-  // A reference is none.
+  // A reference is no password.
   if (password === '' || password.startsWith('$')) return { url };
   return { url: `${before}\${file:${passwordFile}}${after}`, password };
 }
 
-/** Each file is whole before it has its name, and the configuration comes last. */
+/** Writes files. Each is whole before it has its name, and the configuration comes last. */
 function writeAll(folder: string, files: readonly (readonly [string, string, number])[]): void {
   const drafts: string[] = [];
   try {

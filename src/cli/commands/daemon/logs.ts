@@ -19,7 +19,7 @@ const levels = { trace: 10, debug: 20, info: 30, warn: 40, error: 50, fatal: 60 
 const linesMax = 100_000;
 const pollMs = 500;
 
-/** `postern logs`: the log file of the daemon as text, or the journal of its service. */
+/** Adds `postern logs`, which prints the log file of the daemon as text, or the journal of its service. */
 export function addLogs(program: Command): void {
   program
     .command('logs')
@@ -63,7 +63,7 @@ const linesOf = (file: string, start: number, end: number): AsyncIterable<string
   end > start ? createInterface({ input: createReadStream(file, { start, end: end - 1 }) }) : noLines();
 
 async function* noLines(): AsyncGenerator<string> {
-  // An empty file has none.
+  // An empty file has no lines.
 }
 
 function isShown(line: string, { level }: LogsOptions): boolean {
@@ -75,7 +75,7 @@ function isShown(line: string, { level }: LogsOptions): boolean {
   }
 }
 
-/** Shows a line as it is with `--json`, else as text. */
+/** Returns a line as it is with `--json`, else as text. */
 function shown(line: string, { json }: LogsOptions): string {
   try {
     const { level, time, pid: _, msg, ...fields } = JSON.parse(line);

@@ -12,7 +12,7 @@ import { print, printable, toJson } from '../../output.ts';
 const waitMs = 120_000;
 const pollMs = 50;
 
-/** `postern reload` has the daemon of this machine read its configuration again, and says what came of it. */
+/** Adds `postern reload`, which has this machine's daemon read its configuration, and tells the outcome. */
 export function addReload(program: Command): void {
   program
     .command('reload')

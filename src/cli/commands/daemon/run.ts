@@ -9,7 +9,7 @@ import { note } from '../../output.ts';
 
 type Variables = WayOut['variables'];
 
-/** `postern run -- CMD` runs a program whose calls pass the gateway, and starts a gateway if none runs. */
+/** Adds `postern run -- CMD`, for a program whose calls pass a gateway, which is started if none runs. */
 export function addRun(program: Command): void {
   program
     .command('run')
@@ -40,7 +40,7 @@ type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
 
 interface Reached {
   readonly way: Way;
-  /** Ends the key that was made for the way, where one was. */
+  /** Revokes the key that was made for the way, where one was. */
   end(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ async function runWithKey(command: readonly string[], way: Way, isQuiet: boolean
   }
 }
 
-/** Returns the same way with another key. */
+/** Returns the variables of the way with another key. */
 const withKey = ({ key, variables }: Way, child: string): Variables =>
   Object.fromEntries(
     Object.entries(variables).map(([name, value]) => [name, value.replace(key, () => child)]),
@@ -82,15 +82,15 @@ async function standingWay(options: CommonOptions): Promise<Reached | undefined>
   const ofShell = options.config === undefined && options.url === undefined ? wayOfShell() : undefined;
   if (ofShell) {
     if (await stands(ofShell)) return { way: ofShell, end: nothingToEnd };
-    // A gate of this folder, or of nobody, would judge by other rules than the one that was meant.
+    // A gateway of this folder, or a new one, would judge by other rules than the one that was meant.
     if ((await toldWay(options))?.url === ofShell.url) return undefined;
     throw new Error(
       `the daemon that this shell names, ${ofShell.url}, does not answer: start it, or unset POSTERN_URL, POSTERN_KEY and POSTERN_CA for a gate of this folder.`,
     );
   }
   const { way, end } = await wayWithKey(options).catch(async (error: unknown) => {
-    // A free port cannot be known beforehand, and a daemon that is started now may have a secret to make a
-    // key with.
+    // A daemon may be started now. Nobody can know a free port beforehand, and that daemon may have a secret
+    // to make a key with.
     const mayStart = error instanceof NoKeyError && !(await isAnswering(options).catch(() => true));
     if (error instanceof NoAddressError || mayStart) return { way: undefined, end: nothingToEnd };
     throw error;
@@ -98,7 +98,7 @@ async function standingWay(options: CommonOptions): Promise<Reached | undefined>
   if (way && (await stands(way))) return { way, end };
   await end();
   const named = options.url ?? process.env['POSTERN_URL'];
-  // A second gate beside the one that was meant would judge by other rules.
+  // A second gateway beside the one that was meant would judge by other rules.
   if (named && named !== way?.url && (await isAnswering({ url: named })))
     throw new Error(
       'a daemon answers there, and nothing says where its proxy is: name its configuration with --config, or export what "postern env" prints beside it.',
@@ -121,11 +121,11 @@ async function wayThrough(gateway: Gateway | undefined, options: CommonOptions):
   return { way: { url, key, variables: variablesFor({ url, proxy, key, ca }) }, end: nothingToEnd };
 }
 
-/** Runs to the end; answers its exit code, or 128 plus the signal's number as shells do. */
+/** Runs a command to its end. Returns its exit code, or 128 plus the signal's number as shells do. */
 function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
-    // The command gets the key that it calls with, and never the secret that is above all keys, nor where it
-    // lies.
+    // The command gets the key that it calls with. It never gets the secret that is above all keys, nor the
+    // place where that lies.
     const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, POSTERN_CONFIG: ___, ...own } = process.env;
     const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));

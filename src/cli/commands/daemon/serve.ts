@@ -15,7 +15,7 @@ interface ServeOptions extends CommonOptions {
   readonly control?: string;
 }
 
-/** `postern serve` runs the daemon in the foreground. SIGHUP reloads; SIGTERM and SIGINT drain. */
+/** Adds `postern serve`, which runs the daemon in the foreground. SIGHUP reloads; SIGTERM, SIGINT drain. */
 export function addServe(program: Command): void {
   program
     .command('serve')
@@ -27,15 +27,15 @@ export function addServe(program: Command): void {
     .option('--control <address>', 'address of the control plane (POSTERN_CONTROL_LISTEN)')
     .action(async (_options: unknown, serve: Command) => {
       const { config, json, listen, control } = serve.optsWithGlobals<ServeOptions>();
-      // Variables hold for reloads and for worker processes, too.
+      // Variables hold for reloads and for worker processes, too, so options are put into them.
       if (listen !== undefined) setByOption('POSTERN_LISTEN', listen, '--listen');
       if (control !== undefined) setByOption('POSTERN_CONTROL_LISTEN', control, '--control');
       const { startDaemon } = await import('../../../daemon/start/start.ts');
       const gateway = await startDaemon(config, process.env);
       const manager = openServiceManager(process.env);
-      // Before anybody learns that it is ready, and may end it at once.
+      // Signals are obeyed before anybody learns that the daemon is ready, and may end it at once.
       obeySignals(gateway, manager);
-      // People at a terminal are told so on standard output.
+      // People at a terminal are told on standard output that the daemon has started.
       if (!process.stderr.isTTY)
         gateway.log.info({ version: ownName(version()), proxy: ownName(gateway.proxyUrl) }, 'started');
       announce(gateway, json ?? false);
@@ -50,7 +50,7 @@ const setByOption = (variable: string, value: string, option: string): void => {
 function announce(gateway: Gateway, json: boolean): void {
   const { proxyUrl, controlUrl, caFile, firstStart, nextSteps } = gateway;
   if (json) {
-    // Before a script takes the daemon for ready, and looks no further.
+    // These come before a script takes the daemon for ready, and looks no further.
     for (const step of nextSteps) gateway.log.warn({}, step);
     console.log(
       JSON.stringify({ event: 'ready', proxy: proxyUrl, control: controlUrl, ca: caFile, pid: process.pid }),
@@ -113,8 +113,8 @@ function obeySignals(gateway: Gateway, manager: ServiceManager): void {
     );
   };
   process.on('SIGHUP', () => void reload());
-  // Whatever nobody caught is a bug. What was acknowledged is on disk; a gate in an unknown state must not go
-  // on judging.
+  // An error that nobody caught is a bug. What was acknowledged is on disk, and a gateway in an unknown state
+  // must not go on judging.
   process.on('uncaughtException', (error) => {
     gateway.log.fatal({ err: error }, 'a bug: the daemon ends');
     process.exit(1);

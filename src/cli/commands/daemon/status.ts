@@ -23,7 +23,9 @@ interface Ready {
   };
 }
 
-/** `postern status` shows the configuration, what waits, and whether the daemon can judge; else it fails. */
+/**
+ * Adds `postern status`, which shows configuration and what waits. It fails where the daemon cannot judge.
+ */
 export function addStatus(program: Command): void {
   program
     .command('status')
@@ -55,7 +57,7 @@ export function addStatus(program: Command): void {
     });
 }
 
-/** A refusal has a line for each mistake, and stands on as many. */
+/** Returns what became of the last reload. A refusal has a line for each mistake, and is shown on as many. */
 function reloadOf({ config }: Ready, { json }: CommonOptions): string | readonly string[] {
   if (config.last_error === null) return 'taken';
   const refusal = `refused: ${config.last_error}`;
@@ -81,7 +83,7 @@ async function traffic(options: CommonOptions): Promise<Record<string, unknown>>
   const client = await openClient(options).catch(() => undefined);
   if (!client) return { traffic: 'not shown: there is no key or admin secret in this shell' };
   const look = async (name: string, ask: (client: Client) => Promise<unknown>): Promise<void> => {
-    // A key may see some of it.
+    // A key may see some of these, so the others are left out.
     seen[name] = await ask(client).catch(() => undefined);
   };
   await look('calls_last_hour', async (it) => {

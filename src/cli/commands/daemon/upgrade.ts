@@ -6,7 +6,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 
-/** `postern upgrade --check`: what a start of this version would do to the state; changes nothing. */
+/** Adds `postern upgrade --check`, which says what a start of this version would do to the state. */
 export function addUpgrade(program: Command): void {
   program
     .command('upgrade')

@@ -26,7 +26,7 @@ const contentTypes: Readonly<Record<string, string>> = {
   '.form': 'application/x-www-form-urlencoded',
 };
 
-/** `postern detect` counts what the gateway would find in files, without a daemon. It shows no finding. */
+/** Adds `postern detect`, which says what detectors find in files, masked. It needs no daemon. */
 export function addDetect(program: Command): void {
   program
     .command('detect')

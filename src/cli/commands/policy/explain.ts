@@ -25,7 +25,7 @@ const fields = [
   'not_considered',
 ];
 
-/** `postern explain` says what the gateway would decide about a call, and why. It has no effect. */
+/** Adds `postern explain`, which says what the gateway would decide about a call, and why, without effect. */
 export function addExplain(program: Command): void {
   command(program, 'explain', 'what the gate would say of a call of POSTERN_KEY, and why; without any effect')
     .argument('<method>')

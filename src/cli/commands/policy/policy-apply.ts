@@ -15,7 +15,7 @@ interface Judged {
   readonly warnings: readonly string[];
 }
 
-/** `postern policy apply`: what differs is applied, and all of it is checked before the first. */
+/** Adds `postern policy apply`, which applies the policies that differ, once all of them are checked. */
 export function addPolicyApply(group: Command): void {
   command(
     group,
@@ -44,7 +44,7 @@ export function addPolicyApply(group: Command): void {
     );
 }
 
-/** An apply is for one tenant; a file that is for others must not end up there. */
+/** Throws where a policy is not for the tenant. An apply is for one tenant, and must not reach another. */
 function checkTenant({ file, tenants, ...policy }: FiledPolicy, tenant: string | undefined): void {
   if (tenants === undefined) return;
   const label = `${printable(file)}: ${labelOf(policy)}`;
@@ -52,7 +52,7 @@ function checkTenant({ file, tenants, ...policy }: FiledPolicy, tenant: string |
   if (!tenants.includes(tenant)) throw new Error(`${label} is not for the tenant ${printable(tenant)}.`);
 }
 
-/** With several policies the message must name the refused one. */
+/** Validates a policy by the daemon. Among several policies, the error must name the refused one. */
 async function validate(client: Client, policy: FiledPolicy): Promise<Judged> {
   try {
     return await client.send('POST', '/v1/policies/validate', toDocument(policy));
@@ -67,7 +67,7 @@ function tellWarnings({ warnings }: Judged, policy: FiledPolicy): void {
   for (const warning of warnings) note(printable(`${policy.file}: ${labelOf(policy)}: warning: ${warning}`));
 }
 
-/** One line a policy, also as JSON: where a later one fails, what was done is known. */
+/** Applies a policy and prints a line, also as JSON. So what was done is known where a later policy fails. */
 async function apply(client: Client, policy: FiledPolicy, { json }: ApplyOptions): Promise<void> {
   const applied = await client.send<Policy>('POST', '/v1/policies/apply', toDocument(policy));
   await print(json ? `${toJson(applied)}\n` : `${labelOf(policy)} is applied: version ${applied.version}.\n`);

@@ -6,7 +6,7 @@ import { print, toJson } from '../../output.ts';
 import { changesFrom, readStanding, toChangeAnswer, toChangeLines } from '../../policy-changes.ts';
 import { readValidPolicies } from '../../policy-files.ts';
 
-/** The exit code for CI where something differs. */
+/** Exit code where something differs, for CI. */
 export const differs = 3;
 
 interface DiffOptions extends CommonOptions {
@@ -14,7 +14,7 @@ interface DiffOptions extends CommonOptions {
   readonly exitCode?: boolean;
 }
 
-/** `postern policy diff`: by policy and rule, not by line. */
+/** Adds `postern policy diff`, which compares by policy and rule, not by line. */
 export function addPolicyDiff(group: Command): void {
   command(group, 'diff', 'say in which policies and rules files differ from what the daemon has')
     .argument('<file...>', 'YAML or JSON; - for standard input')
@@ -29,7 +29,7 @@ export function addPolicyDiff(group: Command): void {
     );
 }
 
-/** Prints what differs; as exit code, where that is asked for. */
+/** Prints what differs, and sets the exit code where that is asked for. */
 export async function reportChanges(
   changes: readonly PolicyChange[],
   { json, exitCode }: DiffOptions,

@@ -36,7 +36,7 @@ interface Simulation {
 
 const columns = ['call', 'before', 'rule before', 'after', 'rule after'];
 
-/** `postern policy simulate` shows what the policies of files would change. It has no effect. */
+/** Adds `postern policy simulate`, which shows what the policies of files would change. It has no effect. */
 export function addPolicySimulate(group: Command): void {
   const simulate = command(group, 'simulate', 'say which decisions the policies of files would change')
     .argument('<file...>', 'YAML or JSON; - for standard input')
@@ -84,7 +84,7 @@ async function readCalls(file: string): Promise<readonly unknown[]> {
   return value;
 }
 
-/** Returns a row an outcome that changes, then a line a call that cannot be told. */
+/** Returns a row for each outcome that changes, then a row for each call that cannot be told. */
 function toText({ changed, undetermined }: Simulation): string {
   const rows = changed.map(({ index, trace_id, before, after }) => ({
     call: trace_id ?? `call ${index}`,

@@ -5,7 +5,7 @@ import type { CommonOptions } from '../../connection/client.ts';
 import { print, toJson } from '../../output.ts';
 import { toProblemLine } from '../../problems.ts';
 
-/** `postern policy test` judges as a daemon would, without one. It ends with 1 if a case fails. */
+/** Adds `postern policy test`, which judges as a daemon would, without one. A failed case ends it with 1. */
 export function addPolicyTest(group: Command): void {
   group
     .command('test')
@@ -35,7 +35,7 @@ function toLines(outcome: CaseFilesResult): string {
   return [...problems.map(toProblemLine), summary].map((it) => `${it}\n`).join('');
 }
 
-/** `expected DENY by rule no-force-push; it is ALLOW by no rule: No rule matched.` */
+/** Returns a text such as `expected DENY by rule no-force-push; it is ALLOW by no rule: No rule matched.` */
 function toDifference({ expected, actual }: CaseResult): string {
   const { decision, reasons = [], rule } = expected;
   const wanted = outcomeText(decision, reasons, rule);
@@ -45,7 +45,7 @@ function toDifference({ expected, actual }: CaseResult): string {
     .join(': ');
 }
 
-/** `rule`: null says that none decides, undefined says nothing. */
+/** Returns an outcome in words. `rule` is null where no rule decides, and undefined where nothing is said. */
 function outcomeText(decision: string, reasons: readonly string[], rule: string | null | undefined): string {
   const because = reasons.length === 0 ? '' : ` for ${reasons.join(', ')}`;
   const by = rule === undefined ? '' : rule === null ? ' by no rule' : ` by rule ${rule}`;

@@ -6,7 +6,7 @@ import { print, toJson } from '../../output.ts';
 import { namesKnownIn, type PolicyFiles, readPolicyFiles } from '../../policy-files.ts';
 import { toProblemLine } from '../../problems.ts';
 
-/** `postern policy validate`: asks no daemon. Mistakes are its output, and make it end with 1. */
+/** Adds `postern policy validate`, which asks no daemon. Mistakes are its output, and make it end with 1. */
 export function addPolicyValidate(group: Command): void {
   command(group, 'validate', 'say what is wrong with policy files; asks no daemon')
     .argument('<file...>', 'YAML or JSON; - for standard input')

@@ -18,7 +18,7 @@ const forEnvironment = ['--env <name>', 'for this environment (default: the one 
 const query = ({ env }: EnvOptions) => ({ env });
 const toRow = (it: Policy) => ({ ...it, rules: it.rules.length });
 
-/** `postern policy`: the policies of a running daemon, and files that become some. */
+/** Adds `postern policy`, for the policies of a running daemon, and for files that become policies. */
 export function addPolicy(program: Command): void {
   const group = program.command('policy').description('policies, by which calls are judged');
 
