@@ -210,10 +210,11 @@ export const isWord = (value: string): boolean =>
 
 /**
  * Tells whether only a keyword or the context in the pattern reveals the value. Other values are found
- * wherever they stand.
+ * wherever they stand, and so are those with the keyword within them, such as the `@` of a mail address.
  */
-const isToldByContext = ({ class: dataClass, keywords, near, group }: Match['detector']): boolean =>
-  (dataClass === 'SECRETS' || dataClass === 'PII') && keywords.length + near.length + group > 0;
+const isToldByContext = ({ class: dataClass, keywords, near, group, besideKeyword }: Match['detector']) =>
+  (dataClass === 'SECRETS' || dataClass === 'PII') &&
+  near.length + group + (besideKeyword ? 0 : keywords.length) > 0;
 
 /** Creates a test whether a span lies within one of the matches of a text. */
 function coverOf(found: readonly LocatedMatch[]): (start: number, end: number) => boolean {

@@ -28,3 +28,8 @@ t.test('values are found again wherever they stand, few as many', async (t) => {
       );
     }
 });
+
+t.test('a mail address shows itself, so places where none is meant do not count for it', async (t) => {
+  const text = 'From: ann.keller@acme.com\nMessage-ID: <ann.keller@acme.com>\nCc: <ann.keller@acme.com>\n';
+  t.strictSame(startsIn(text), [text.indexOf('ann'), text.lastIndexOf('ann')]);
+});
