@@ -17,7 +17,7 @@ import { nestedTunnel } from '../wire/server/request-problems.ts';
 import { authenticateProxyUser, keyRefused, refusalOfClaim } from './authenticate.ts';
 import type { RequestHead } from './request-head.ts';
 
-/** A CONNECT that was answered 200: what all requests inside it share. */
+/** A tunnel whose CONNECT was answered 200, with what all requests inside it share. */
 export interface Tunnel {
   readonly scheme: 'http' | 'https';
   readonly host: string;
@@ -25,17 +25,17 @@ export interface Tunnel {
   readonly key: PresentedKey;
   readonly claimed: Claimed;
   readonly tenantId: string;
-  /** For whom it counts as a connection, and each stream in it. */
+  /** Agent and tenant for whom the tunnel counts as a connection, and each stream in it. */
   readonly owner: ConnectionOwner;
   readonly clientAddress: string;
   /** The name in the TLS handshake; '' where the client sent none, as for addresses (RFC 6066, 3). */
   readonly serverName: string;
   readonly lastHead: ReadHead;
-  /** It was opened without a key. */
+  /** Tells whether the tunnel was opened without a key. */
   readonly isKeyless?: boolean;
 }
 
-/** Who sends a request, and where to. */
+/** The sender of a request, and the target. */
 export interface Addressed {
   readonly target: Target;
   readonly key: PresentedKey;
@@ -44,11 +44,14 @@ export interface Addressed {
   readonly owner: ConnectionOwner;
   readonly clientAddress: string;
   readonly isKeyless?: boolean | undefined;
-  /** Why it is not sent on, whatever it carries. */
+  /** Reason why the call is not sent on, whatever it carries; undefined where there is none. */
   readonly refusal: GatewayError | undefined;
 }
 
-/** Checks that CONNECT, Host and an absolute target name one origin; else the request is misdirected. */
+/**
+ * Returns who sends a request in a tunnel, and where to. Throws MISDIRECTED_REQUEST where CONNECT, handshake,
+ * Host and an absolute target do not name one origin.
+ */
 export function addressedInside(
   gate: EntranceGate,
   tunnel: Tunnel,
@@ -85,7 +88,10 @@ function targetOf(method: string, url: string): Target {
 
 const pathless = /^[^/?#]*:\/\/[^/\\?#]*$/;
 
-/** A tunnel without a key outlives the configuration that let it be opened; its calls do not. */
+/**
+ * Returns why a call in a tunnel without a key is refused. The tunnel outlives the configuration that let it
+ * be opened; its calls do not.
+ */
 function refusalWithoutKey(
   { keyless }: EntranceGate,
   key: PresentedKey,
@@ -95,7 +101,7 @@ function refusalWithoutKey(
   return new GatewayError('INVALID_KEY', 'Calls need a key now; open another tunnel with one.');
 }
 
-/** Every request in absolute-form says itself who sends it, and where to. */
+/** Returns who sends a request in absolute-form, and where to: each such request says so itself. */
 export async function addressedOutside(
   gate: EntranceGate,
   connections: Connections,
@@ -120,7 +126,7 @@ export async function addressedOutside(
   return { target, key, claimed, tenantId, owner, clientAddress, isKeyless, refusal };
 }
 
-/** Checks that Host names the target's host (RFC 9112, 3.2); else it is an attack or a mistake. */
+/** Throws where Host does not name the target's host (RFC 9112, 3.2), which is an attack or a mistake. */
 function agreeWithHost(head: RequestHead, target: Target): void {
   if (head.host === undefined) return;
   if (head.host === toAuthority(target.scheme, target.host, target.port)) return;

@@ -21,17 +21,20 @@ export const keyRefused = (): GatewayError =>
   );
 
 /**
- * Outside a tunnel an invalid key is a matter between client and proxy (407). All get the same answer: whose
- * key it was is for its tenant alone.
+ * Returns an error in the terms of a proxy: outside a tunnel an invalid key is a matter between client and
+ * proxy (407). All get the same answer: whose key it was is for its tenant alone.
  */
 export const inProxyTerms = (error: GatewayError): GatewayError =>
   error.code === 'INVALID_KEY' ? keyRefused() : error;
 
-/** May use the forward proxy. It has no tenant where the key has the form of one but is not valid. */
+/**
+ * A client that may use the forward proxy. It has no tenant where its key has the form of one but is not
+ * valid.
+ */
 interface Authenticated {
   readonly user: ProxyUser;
   readonly tenant: TenantConfig | undefined;
-  /** For whom its connections count. What a call says of its agent changes nothing here. */
+  /** Agent and tenant for whom its connections count. What a call says of its agent changes nothing here. */
   readonly owner: ConnectionOwner;
 }
 
@@ -45,10 +48,15 @@ function withoutKey({ keyless, tenants, throttles }: EntranceGate): Authenticate
   return { user, tenant: tenants.find(tenantId), owner: { tenantId, agentId: key.hash } };
 }
 
-/** Without a key a call claims only its context, which can only add risk. It may not name an agent. */
+/**
+ * Returns what a call without a key may claim: only its context, which can only add risk. It may not name an
+ * agent.
+ */
 const claimedWithoutKey = ({ context }: Claimed): Claimed => (context === undefined ? {} : { context });
 
-/** The fields of a call win over the user name of its connection, where either may speak. */
+/**
+ * Returns the claims of a call. Its fields win over the user name of its connection, where either may speak.
+ */
 export function claimedBy(
   claimed: Claimed | undefined,
   from: { readonly claimed: Claimed; readonly isKeyless?: boolean | undefined },
@@ -57,7 +65,7 @@ export function claimedBy(
   return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };
 }
 
-/** A call that names an agent is one of that agent only with a key. */
+/** Returns why a call without a key is refused: it names an agent, which takes a key. */
 export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =>
   agentId === undefined
     ? undefined
@@ -67,8 +75,8 @@ const nobody: ConnectionOwner = { tenantId: '', agentId: '' };
 
 /**
  * Authenticates a user of the forward proxy. Throws PROXY_AUTH_REQUIRED where a key is required and missing,
- * and RATE_LIMITED after too many wrong ones. A request without a key counts for nothing, since clients ask
- * that way whether they need one.
+ * and RATE_LIMITED after too many wrong ones. A request without a key is not counted as a wrong one, since
+ * clients ask that way whether they need one.
  */
 export async function authenticateProxyUser(
   gate: EntranceGate,

@@ -5,13 +5,14 @@ import { fieldOf, isNamed } from '../wire/http1/field.ts';
 /*
  * Refuses pages on the listener of the console. An answer that an inbound route brings there would be a page
  * of the console's own origin. Its scripts could act for whoever is signed in. Programs, and scripts of
- * pages, ask for data. A browser that wants to show something says so.
+ * pages, ask for data; a browser that wants to show something says so.
  */
 
 /**
- * Fields for what an upstream answers on that listener. A browser may tell nothing of what it wants and show
- * it. Then it gives it no origin, runs none of it, and takes no text for a script. Those without a value have
- * browsers keep something for a whole origin or host, even for a script. That is for the console to say.
+ * Fields for what an upstream answers on that listener. A browser may show an answer without telling that it
+ * will. By these fields it gives the answer no origin, runs none of it, and takes no text for a script. A
+ * field without a value is removed from the answer. It would have browsers keep something for a whole origin
+ * or host, even for a script. That is for the console to say.
  */
 export const withoutOrigin: readonly string[] = [
   'Content-Security-Policy',
@@ -22,11 +23,14 @@ export const withoutOrigin: readonly string[] = [
   ...['Nel', '', 'Report-To', '', 'Reporting-Endpoints', ''],
 ];
 
-/** Says why a browser that would show or run the answer is refused; else undefined. `fields` is flat. */
+/**
+ * Returns why a browser that would show or run the answer is refused; undefined where none would. `fields` is
+ * flat.
+ */
 export function whyShownAsPage(fields: readonly string[]): GatewayError | undefined {
   const destination = fieldOf(fields, 'sec-fetch-dest').toLowerCase();
   const isData = destination === '' || destination === 'empty' || destination === 'websocket';
-  // Browsers that tell no destination, because the connection is plain text, still wish for this where they
+  // Browsers tell no destination where the connection is plain text. They still wish for this where they
   // navigate.
   const isNavigation =
     fieldOf(fields, 'sec-fetch-mode').toLowerCase() === 'navigate' ||
@@ -39,8 +43,8 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
 }
 
 /**
- * Takes the session of the console out of a call's fields, since no upstream shall see it. Browsers send it
- * to whatever answers on this host. `fields` is flat, and answered as it is where it has none.
+ * Removes the session of the console from the fields of a call, since no upstream shall see it. Browsers send
+ * it to whatever answers on this host. `fields` is flat, and returned as it is where it has none.
  */
 export function withoutSession(fields: readonly string[]): readonly string[] {
   let kept: string[] | undefined;

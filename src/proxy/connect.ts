@@ -33,7 +33,10 @@ interface ConnectOptions {
 const established = (headers: readonly string[] = []): string =>
   `HTTP/1.1 200 Connection Established\r\n${toLines(headers)}\r\n`;
 const tlsHandshake = 0x16;
-/** Clients that know both mean the first one that they name, which is HTTP/2. */
+/**
+ * Protocols that are offered in tunnels. Clients that know both mean the first one that they name, which is
+ * HTTP/2.
+ */
 const alpnProtocols = ['h2', 'http/1.1'];
 
 /**
@@ -102,7 +105,8 @@ export class ConnectEntrance {
     if (head.length > 0) socket.unshift(head);
     socket.once('readable', () => {
       const first: Buffer | null = socket.read();
-      // The client has left. Nobody would read its end, and the connection would count until it is late.
+      // The client has left. Nobody would read the end of its side, and the connection would count until it
+      // is late.
       if (!first) {
         socket.destroy();
         return;
@@ -178,7 +182,10 @@ function connectAsCall(
   });
 }
 
-/** A name that cannot be read stays as it is: it agrees with no host. */
+/**
+ * Returns the name in a handshake, normalised. A name that cannot be read stays as it is: it agrees with no
+ * host.
+ */
 function nameInHandshake(secured: TLSSocket): string {
   const name = secured.servername || '';
   return normaliseHost(name) ?? name;
@@ -186,7 +193,10 @@ function nameInHandshake(secured: TLSSocket): string {
 
 const isMethodStart = (byte: number): boolean => byte >= 0x41 && byte <= 0x5a;
 
-/** A refused CONNECT is answered on the bare socket, since no server speaks HTTP on it any more. */
+/**
+ * Answers a refused CONNECT on the bare socket, since no server speaks HTTP on it any more. The socket is
+ * destroyed after `lingerMs`.
+ */
 function refuse(
   socket: Socket,
   error: GatewayError,

@@ -25,28 +25,30 @@ import type { AccessMonitor } from './standing.ts';
 /** Returns the Via entry, by the protocol that the request came in (RFC 9110, 7.6.3). */
 const viaFor = ({ stream }: Exchange): string => `${stream ? '2' : '1.1'} postern`;
 
-/** How a call came. */
+/** The way by which a call came, with what differs between entrances. */
 export interface Way {
-  /** Finds the credential of a call that may go; undefined where it goes with the agent's own. */
+  /** Finds the credential of a call that may go; undefined where the call goes with the agent's own. */
   findCredential(call: DecidedCall): MaybePromise<Injection | undefined>;
-  /** The inbound route that it came by. */
+  /** Inbound route by which the call came. */
   readonly route?: InboundRoute;
-  /** Tells at each tick whether its answer may go on. */
+  /** Tells at each tick whether the answer to the call may go on. */
   readonly standing: AccessMonitor;
-  /** The rest of a body of which only a part was judged. */
+  /** Rest of a body of which only a part was judged. */
   readonly further?: FurtherBody | undefined;
   /**
    * Takes both connections once the upstream has agreed to WebSocket; present where the call asks for it.
    * Never throws.
    */
   readonly openWebSocket?: ((opened: Switched) => void) | undefined;
-  /** Fields for answers of the upstream, in place of its own; one without a value takes its own away. */
+  /**
+   * Fields for answers of the upstream, in place of its own. A field without a value removes the upstream's.
+   */
   readonly answerFields?: readonly string[] | undefined;
 }
 
 /** A body that goes on behind what was judged with its head. */
 export interface FurtherBody {
-  /** Sends what was judged, which is the body of `request`, and what comes behind it as it may go. */
+  /** Sends what was judged, which is the body of `request`, and then the rest as far as it may go. */
   forward(gate: EntranceGate, call: DecidedCall, request: UpstreamRequest, options: RelayOptions): void;
 }
 
@@ -56,15 +58,18 @@ export interface Switched {
   readonly exchange: Exchange;
   readonly head: ResponseHead;
   readonly connection: Duplex;
-  /** That the upstream had to answer. */
+  /** Key that the upstream had to answer. */
   readonly key: string;
-  /** The decision, as fields of the answer. */
+  /** Fields that tell the decision in the answer. */
   readonly ours: readonly string[];
   readonly scrub: Scrub | undefined;
   refuse(error: GatewayError): void;
 }
 
-/** Does what the verdict says: refuses the call, or sends it on, with its credential or not at all. */
+/**
+ * Does what the verdict says: refuses the call, or sends it on. A call is not sent without the credential
+ * that it needs.
+ */
 export function enforce(
   gate: EntranceGate,
   call: DecidedCall,
@@ -179,7 +184,7 @@ function endWith(status: number, going: GoingCall | undefined, onStatus: Injecti
   onStatus?.(status);
 }
 
-/** Returns the fields with these in place of those of the same names. */
+/** Returns the fields with `ours` in place of those of the same names. */
 function withFields(headers: string[], ours: readonly string[] = noFields): string[] {
   if (ours.length === 0) return headers;
   const names = new Set(ours.filter((_, at) => at % 2 === 0).map((it) => it.toLowerCase()));
@@ -189,8 +194,8 @@ function withFields(headers: string[], ours: readonly string[] = noFields): stri
 const noFields: readonly string[] = [];
 
 /**
- * RFC 9110, 7.6.3. It is set on answers of another version, too. That we stand between is to be seen, and the
- * upstream's version is nobody's affair.
+ * Via entry on answers (RFC 9110, 7.6.3). It is set on answers of another version, too. That the gateway
+ * stands between is to be seen, and the upstream's version is nobody's affair.
  */
 const viaOnAnswer: readonly string[] = ['Via', '1.1 postern'];
 

@@ -9,10 +9,11 @@ import { fieldOf } from '../wire/http1/field.ts';
 
 /*
  * Finds requests that a web page has a browser send to a route without a secret. Upstreams here or nearby
- * check Host against names bound to another address (DNS rebinding), and the route replaces Host.
+ * check Host against names bound to another address (DNS rebinding). But the route replaces Host, so the
+ * check is made here.
  */
 
-/** Says why the request is none of the route's callers; undefined if it is one. `fields` is flat. */
+/** Returns why a request is not one of the route's callers; undefined where it is. `fields` is flat. */
 export function whyForeign(
   { isOwnName }: Pick<EntranceGate, 'isOwnName'>,
   { auth, allowedSites }: Pick<InboundRoute, 'auth' | 'allowedSites'>,
@@ -42,16 +43,19 @@ export function whyForeign(
   return undefined;
 }
 
-/** Scheme and authority of a URL. */
+/** Matches scheme and authority of a URL. */
 const beginning = /^https?:\/\/[^/?#]+/i;
 
 const foreign = (why: string): GatewayError =>
   new GatewayError('FORBIDDEN', `${why} and allowed_sites of the route.`);
 
-/** No name leads to an address, but a page reaches the loopback by a disguised one without a sign. */
+/**
+ * Tells whether a host is an address that is not disguised. No name leads to an address, but a page reaches
+ * the loopback by a disguised one without a sign.
+ */
 const isAddress = (host: string): boolean => isIP(host) !== 0 && !isDisguised(host);
 
-/** Returns the host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is none. */
+/** Returns the host of an Origin (RFC 6454, 7); undefined for `null`, and for whatever is no Origin. */
 function siteOf(origin: string): string | undefined {
   const [, authority = ''] = /^https?:\/\/([^/?#@]+)$/i.exec(origin) ?? [];
   return authority === '' ? undefined : parseAuthority(authority, 80)?.host;

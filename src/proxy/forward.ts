@@ -31,8 +31,9 @@ export interface Held {
 }
 
 /**
- * Returns the forward proxy's requests: from inside a tunnel, or in absolute-form (RFC 9112, 3.2.2) on the
- * listener itself. Each is made a `ReceivedCall`, inspected, and sent on or answered.
+ * Returns the function that serves the forward proxy's requests. They come from inside a tunnel, or in
+ * absolute-form (RFC 9112, 3.2.2) on the listener itself. Each is made a `ReceivedCall`, inspected, and sent
+ * on or answered.
  */
 export function createForward(gate: () => EntranceGate, held: Held, log: Log) {
   const openWebSocket = (opened: Switched): void => held.webSockets.open(opened, {});
@@ -41,7 +42,7 @@ export function createForward(gate: () => EntranceGate, held: Held, log: Log) {
     new ForwardedRequest(entrance, exchange, tunnel).start();
 }
 
-/** All that requests of the entrance have in common. */
+/** The state and functions that all requests of the entrance share. */
 interface Entrance extends Held {
   readonly gate: () => EntranceGate;
   readonly log: Log;
@@ -50,7 +51,7 @@ interface Entrance extends Held {
 
 type ToCall = (body: Buffer, bodyBytesMax?: number, contentEncoding?: string) => ReceivedCall;
 
-/** One request on its way to its verdict. */
+/** Takes one request to its verdict. */
 class ForwardedRequest {
   readonly #entrance: Entrance;
   readonly #gate: EntranceGate;
@@ -156,16 +157,16 @@ class ForwardedRequest {
     rejectEarly(this.#gate, call, error).then(refuse, refuse);
   }
 
-  /** Whatever goes wrong before there is a verdict ends here. */
+  /** Answers with whatever went wrong before there was a verdict. */
   #refuse(thrown: unknown): void {
     const failure = toGatewayError(thrown);
     const traceId = this.#traceId;
     const tunnel = this.#tunnel;
-    // Inside a tunnel 401 says of the origin's answer what 407 says outside.
+    // Inside a tunnel, 401 says of the origin's answer what 407 says outside.
     const error = tunnel ? failure : inProxyTerms(failure);
     if (error.code === 'INTERNAL')
       this.#entrance.log.error({ trace_id: traceId, err: error.cause }, 'a call failed');
-    // RFC 6455, 4.4: which version would do.
+    // This says which version would do (RFC 6455, 4.4).
     const beside = this.#wantsWebSocket ? ['Sec-WebSocket-Version', webSocketVersion] : [];
     // A connection that was refused a place must not keep one until it is idle for long.
     const ending = !tunnel && error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
@@ -175,8 +176,8 @@ class ForwardedRequest {
 }
 
 /**
- * Fields that name another URL are meant for servers behind one's own proxies. For all others they are
- * removed before the call is judged.
+ * Returns the fields of a call. Fields that name another URL are meant for servers behind one's own proxies.
+ * For all other upstreams they are removed before the call is judged.
  */
 const headersFor = (
   { isOwnUpstream }: EntranceGate,
@@ -187,7 +188,7 @@ const headersFor = (
     ? withoutOverridingTargets(headers)
     : headers;
 
-/** Asks the pipeline and does what it says. Rejects when there is no verdict. */
+/** Asks the pipeline and does what it says. Rejects where there is no verdict. */
 async function judge(
   gate: EntranceGate,
   call: ReceivedCall,
@@ -201,7 +202,10 @@ async function judge(
 
 const noBody = Buffer.alloc(0);
 
-/** A tunnel counts as one connection; each stream inside counts as well, for each may hold a body. */
+/**
+ * Counts a stream for the owner of its tunnel. A tunnel counts as one connection, and each stream inside
+ * counts as well, for each may hold a body.
+ */
 function claimStream(
   gate: EntranceGate,
   connections: Connections,

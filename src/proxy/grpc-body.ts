@@ -9,28 +9,29 @@ import { MessagePump, type Passage } from './grpc-pump.ts';
 
 /*
  * The body of a call of gRPC, message by message. The first one is judged together with the call's head. Each
- * of the others is judged before it is sent, one at a time. While it is judged, or the upstream takes no
+ * of the others is judged before it is sent, one at a time. While one is judged, or the upstream takes no
  * more, nothing is read from the agent.
  */
 
-/** Is the part of a gRPC call that is judged first. */
+/** The part of a gRPC call that is judged first. */
 interface Opening {
-  /** Is the first message; empty where the head is judged alone. */
+  /** First message; empty where the head is judged alone. */
   readonly body: Buffer;
-  /** Is the coding of this message. */
+  /** Coding of this message. */
   readonly contentEncoding: string;
 }
 
 interface GrpcBodyEvents {
-  /** Is called once, unless `failed` is. */
+  /** Takes what is judged first. It is called once, unless `failed` is. */
   opened(opening: Opening): void;
-  /** Is called where it failed before there was anything to judge. */
+  /** Hears that the body failed before there was anything to judge. */
   failed(error: GatewayError): void;
 }
 
 /**
- * Limits the wait for the first message before the head is judged by itself. A client may send its head alone
- * and wait for the server's first word without end; others send their first message at once behind it.
+ * Milliseconds to wait for the first message, after which the head is judged by itself. A client may send its
+ * head alone and wait for the server's first word without end. Others send their first message at once behind
+ * the head.
  */
 const headAloneMs = 200;
 const noBytes = Buffer.alloc(0);
@@ -92,7 +93,7 @@ export class GrpcBody implements Receiver, StreamedBody {
     else if (phase === 'open') this.#pump?.passage.broken(error);
   }
 
-  /** Stops it, where nobody wants it any more. */
+  /** Stops reading and sending, where nobody wants the body any more. */
   stop(): void {
     clearTimeout(this.#patience);
     this.#phase = 'over';
@@ -100,7 +101,10 @@ export class GrpcBody implements Receiver, StreamedBody {
     this.#pump?.stop();
   }
 
-  /** Sends the first message, which was let out: as it came, or `judged` in its place. */
+  /**
+   * Returns how the first message is sent, which was let out: as it came, or with `judged` in its place.
+   * `passage` is for the messages behind it.
+   */
   release(
     judged: Buffer,
     passage: Passage,

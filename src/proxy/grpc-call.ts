@@ -18,32 +18,32 @@ import { GrpcBody } from './grpc-body.ts';
 const noBytes = Buffer.alloc(0);
 
 interface Receiving {
-  /** Limits one message. */
+  /** Bytes that one message may have. */
   readonly bytesMax: number;
-  /** Makes the call as it is judged first. */
+  /** Returns the call as it is judged first. */
   toCall(body: Buffer, contentEncoding: string): ReceivedCall;
   judge(call: ReceivedCall, further: FurtherBody): void;
-  /** Is called where it failed before there was anything to judge. */
+  /** Hears that the body failed before there was anything to judge. */
   failed(error: GatewayError): void;
   readonly way?: GrpcWay;
 }
 
-/** Fields of a call that came by an inbound route. */
+/** The part of an inbound route that concerns later messages. */
 interface GrpcWay {
-  /** Tells the tool of a message, for routes that know it. */
+  /** Classifies a message by the tool of its route; undefined where the route names none. */
   classify(message: ReceivedCall): ClassifiedCall | undefined;
-  /** Rejects where the route that the call came by does not stand any more. */
+  /** Rejects where the route by which the call came does not stand any more. */
   checkWay(): Promise<void>;
 }
 
-/** The fields of the head that concern its messages. */
+/** The parts of the head that concern messages. */
 interface GrpcHead {
-  /** Flat. */
+  /** Flat [name, value, …]. */
   readonly headers: readonly string[];
   readonly contentEncoding: string;
 }
 
-/** Reads a gRPC body message by message. The first goes with the call, and the others follow it. */
+/** Reads a gRPC body message by message. The first one goes with the call, and the others follow it. */
 export function receiveGrpc(
   gate: () => EntranceGate,
   exchange: Exchange,
@@ -56,7 +56,8 @@ export function receiveGrpc(
     {
       opened: (opening) => {
         const call = toCall(opening.body, opening.contentEncoding);
-        // Messages have a coding of their own: who would take off that of the whole is not known.
+        // Messages have a coding of their own, and who would take off a coding of the whole body is not
+        // known.
         if (codingsOf(head.contentEncoding).length > 0)
           call.readings.unreadable = 'gRPC has no coding of a whole body';
         judge(call, new GrpcCall(gate, exchange, { body, way }));
@@ -67,7 +68,9 @@ export function receiveGrpc(
   body.readFrom(exchange);
 }
 
-/** A gRPC call that was let out and stays open: it judges what follows, and ends where that may not go. */
+/**
+ * Keeps a gRPC call going that was let out: it judges what follows, and ends the call where that may not go.
+ */
 class GrpcCall implements FurtherBody {
   readonly #gate: () => EntranceGate;
   readonly #exchange: Exchange;
@@ -76,7 +79,7 @@ class GrpcCall implements FurtherBody {
   #answer: GrpcAnswer | undefined;
   #forwarding: Forwarding | undefined;
 
-  /** `gate` is asked anew for each message: a reload holds for those that are open, too. */
+  /** `gate` is asked anew for each message: a reload holds for calls that are open, too. */
   constructor(
     gate: () => EntranceGate,
     exchange: Exchange,
@@ -130,7 +133,7 @@ class GrpcCall implements FurtherBody {
     return sanitizedBody === payload ? message.frame : frameOf(sanitizedBody);
   }
 
-  /** Ends both sides; the client is told why, in the trailers where the head of the answer is on its way. */
+  /** Ends both sides. The client is told why, in the trailers where the head of the answer is on its way. */
   #end(traceId: string, error: GatewayError): void {
     const { names, log } = this.#gate();
     if (error.code === 'INTERNAL') log.error({ trace_id: traceId, err: error.cause }, 'a call failed');

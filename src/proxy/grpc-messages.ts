@@ -1,13 +1,13 @@
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import { type GrpcMessage, MessageReader, malformedGrpc } from '../wire/server/grpc/messages.ts';
 
-/** The coding of a message that has none. */
+/** Coding of a message that has none. */
 export const identity = '';
 
 export interface CodedMessagesOptions {
-  /** Limits a message, and a body that is collected whole. */
+  /** Bytes that one message may have. */
   readonly bytesMax: number;
-  /** Is the value of the field `grpc-encoding`. */
+  /** Value of the field `grpc-encoding`. */
   readonly encoding: string;
 }
 
@@ -41,7 +41,10 @@ export class CodedMessages {
     return message;
   }
 
-  /** Throws where a message says that it is compressed, and the call does not say how. */
+  /**
+   * Returns the coding of a message. Throws where a message says that it is compressed, and the call does not
+   * say how.
+   */
   codingOf({ isCompressed, payload }: GrpcMessage): string {
     if (!isCompressed || payload.length === 0) return identity;
     if (codingsOf(this.#encoding).length !== 1)

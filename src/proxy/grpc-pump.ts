@@ -6,22 +6,28 @@ import type { CodedMessages } from './grpc-messages.ts';
 
 /** Handles the messages behind the first. */
 export interface Passage {
-  /** Judges a message that is not empty. Resolves to what goes instead; rejects with why none goes. */
+  /**
+   * Judges a message that is not empty. Resolves to what goes in its place; rejects with the reason why
+   * nothing goes.
+   */
   inspect(message: GrpcMessage, contentEncoding: string): Promise<Buffer>;
-  /** Ends the call, since nothing more will be sent. Is called once at most, never from within `release`. */
+  /**
+   * Ends the call, since nothing more will be sent. It is called once at most, and never from within
+   * `release`.
+   */
   broken(error: GatewayError): void;
 }
 
 interface PumpEvents {
-  /** Is called whenever something was sent. */
+  /** Notes that something was sent. */
   moved(): void;
-  /** Is called when all that is there was sent. */
+  /** Notes that all that is there was sent. */
   sent(): void;
-  /** Is called with why a message does not go. */
+  /** Hears why a message does not go. */
   failed(error: GatewayError): void;
 }
 
-/** Limits the time for which messages are judged before other work has its turn. */
+/** Milliseconds for which messages are judged before other work has its turn. */
 const turnMsMax = 5;
 
 /** Sends the messages of a call, one at a time, each once it was judged. */
@@ -44,14 +50,14 @@ export class MessagePump {
     return this.#isRunning;
   }
 
-  /** Sends what was let out already; from now on messages go there. */
+  /** Sends what was let out already. From now on messages go to `sink`. */
   start(sink: BodySink, firstFrame: Buffer): void {
     this.#sink = sink;
     if (firstFrame.length > 0) sink.write(firstFrame);
     queueMicrotask(() => void this.run());
   }
 
-  /** Says that the sink takes more again. */
+  /** Goes on, since the sink takes more again. */
   drained(): void {
     this.#onRoom?.();
   }
@@ -65,7 +71,10 @@ export class MessagePump {
     this.#onRoom?.();
   }
 
-  /** Sends all that may go and is there. It does nothing before `start`, while it runs, or once stopped. */
+  /**
+   * Sends all messages that are there and may go. It does nothing before `start`, while it runs, or once
+   * stopped.
+   */
   async run(): Promise<void> {
     if (this.#isRunning || this.#isStopped || !this.#sink) return;
     this.#isRunning = true;
@@ -78,7 +87,7 @@ export class MessagePump {
     }
   }
 
-  /** Resolves to false where it was stopped. */
+  /** Resolves to true once all is sent, and to false where the pump was stopped. */
   async #sendAll(sink: BodySink): Promise<boolean> {
     const messages = this.#messages;
     const pace = new Pace(turnMsMax);

@@ -9,7 +9,7 @@ import { kept } from '../util/kept.ts';
 import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import type { InboundPath } from './inbound-path.ts';
 
-/** Says why the route does not take the method of a call, on its request line or named in its place. */
+/** Returns why the route does not take the method of a call, on its request line or named in its place. */
 export function whyMethodNotAllowed(
   gate: EntranceGate,
   { allowedMethods, tenantId }: InboundRoute,
@@ -24,7 +24,7 @@ export function whyMethodNotAllowed(
 
 const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
 
-/** Says why the route does not lead there. Each reading of a path must be allowed. */
+/** Returns why the route does not lead to a path. Each reading of the path must be allowed. */
 export function whyPathNotAllowed(
   { allowedPaths }: InboundRoute,
   { rest }: InboundPath,

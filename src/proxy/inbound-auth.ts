@@ -16,29 +16,34 @@ import { type ConnectionOwner, ownerOf } from '../wire/server/connections.ts';
 
 /** The credentials that a request to a route shows. */
 interface Shown {
-  /** Flat. */
+  /** Flat [name, value, …]. */
   readonly headers: readonly string[];
-  /** With its `?`; '' where there is none. */
+  /** Query with its `?`; '' where there is none. */
   readonly query: string;
   readonly clientAddress: string;
 }
 
-/** Who calls, and the request without what said so: that is for the gateway, and never goes on. */
+/**
+ * A caller, and the request without the credential that it has shown: that is for the gateway, and never goes
+ * on.
+ */
 interface Known extends Pick<Shown, 'headers' | 'query'> {
   readonly key: PresentedKey;
-  /** For whom its connection counts: callers without a key for the route, all together. */
+  /**
+   * Agent and tenant for whom the connection counts. Callers without a key count for the route, all together.
+   */
   readonly owner: ConnectionOwner;
-  /** INVALID_KEY, where the key has the form of one and is not valid. */
+  /** The error INVALID_KEY, where the key has the form of one and is not valid. */
   readonly refusal?: GatewayError;
 }
 
 const entrance = 'inbound';
 
 /**
- * Knows the caller of a route as its `auth` says. That is a key of the route's tenant, a secret of the
- * platform, the address, or nothing. Throws INVALID_KEY where it is nobody, and NOT_FOUND for a key of
- * another tenant. Where there is no such route, a key is asked for all the same: only who has one learns
- * that. Failures are counted against the address, and answered RATE_LIMITED where there were too many.
+ * Finds out who calls a route, as its `auth` says. A caller is known by a key of the route's tenant, a secret
+ * of the platform, the address, or nothing. Throws INVALID_KEY where the caller is nobody, and NOT_FOUND for
+ * a key of another tenant. Where there is no such route, a key is asked for all the same: only who has one
+ * learns that. Failures are counted against the address, and answered RATE_LIMITED where there were too many.
  */
 export function authenticateInbound(
   gate: EntranceGate,
@@ -84,7 +89,7 @@ function byKey(
   return after(holder, (it) => knownBy(gate, route, { shown, key, text, holder: it, nowMs }));
 }
 
-/** A key, the text that it was presented as, and whose it is. */
+/** A key, the text in which it was presented, and its holder. */
 interface Presented {
   readonly shown: Shown;
   readonly key: PresentedKey;
@@ -111,7 +116,7 @@ function knownBy(
     const refusal = new GatewayError('INVALID_KEY', holder.detail);
     return { key, query, headers: kept, owner: { tenantId: '', agentId: '' }, refusal };
   }
-  // A caller of another tenant gets the answer for a missing route, and learns nothing of it.
+  // A caller of another tenant gets the answer for a missing route, and learns nothing of this one.
   if (holder.identity.tenantId !== route?.tenantId) throw noRoute();
   if (query.includes(text)) {
     throw new GatewayError('VALIDATION_FAILED', 'The API key belongs into the Authorization header alone.');
@@ -120,8 +125,8 @@ function knownBy(
 }
 
 /**
- * The request without the one field or parameter that has the secret; undefined where it is not there exactly
- * once.
+ * Returns the request without the one field or parameter that has the secret. Returns undefined where the
+ * secret is not there exactly once.
  */
 function withoutToken(
   { header, query: parameter, value }: Extract<InboundRoute['auth'], { type: 'token' }>,
@@ -133,7 +138,7 @@ function withoutToken(
     if (second !== undefined || !isSame(first, value)) return undefined;
     return { headers: withoutFields(headers, (it) => isSameFolded(it, name)), query };
   }
-  // Each with what divides it from the one before it: some servers read `;` as `&`.
+  // Each pair keeps what divides it from the one before it: some servers read `;` as `&`.
   const pairs = query.slice(1).split(/(?=[&;])/);
   const textOf = (pair: string): string => pair.replace(/^[&;]/, '');
   const isToken = (pair: string): boolean => readPart(textOf(pair).split('=', 1)[0] ?? '') === parameter;
@@ -144,13 +149,13 @@ function withoutToken(
   return { headers, query: kept === '' ? '' : `?${kept}` };
 }
 
-/** Decodes a part as a form does; an invalid encoding is taken as it stands. */
+/** Decodes a part of a query as a form does. A part with an invalid encoding stays as it stands. */
 function readPart(text: string): string {
   const spaced = text.replaceAll('+', ' ');
   return /^(?:[^%]|%[0-9a-f]{2})*$/i.test(spaced) ? undoEscapes(spaced) : text;
 }
 
-/** Compared as digests: equal lengths, constant time. */
+/** Tells whether a text is the secret. It compares digests, which have equal lengths, in constant time. */
 const isSame = (shown: string | undefined, secret: string): boolean =>
   shown !== undefined && timingSafeEqual(hash('sha256', shown, 'buffer'), hash('sha256', secret, 'buffer'));
 

@@ -1,13 +1,14 @@
 import { overridesTarget } from '../catalogue/overriding-target.ts';
 import { foldedName } from '../wire/http1/folded-name.ts';
 
-/**
- * Fields in which proxies before us tell the way to here, which has addresses of the inside. Fields that name
- * another URL than the judged one go as well.
- */
+/** Matches fields in which proxies before us tell the way to here, which has addresses of the inside. */
 const notForUpstream =
   /^(?:x-(?:original-)?forwarded-.*|x-real-ip|(?:x-)?(?:cluster-)?client-ip|true-client-ip|cf-connecting-ip)$/;
 
+/**
+ * Returns the fields that go on to an upstream: none about the way, and none that names another URL than the
+ * judged one.
+ */
 export function forUpstream(headers: readonly string[]): readonly string[] {
   for (let i = 0; i < headers.length; i += 2)
     if (isOfTheWay(headers[i] as string))
@@ -15,7 +16,10 @@ export function forUpstream(headers: readonly string[]): readonly string[] {
   return headers;
 }
 
-/** Most names are told by their first and last letters: this runs over all fields of every call. */
+/**
+ * Tells whether a field does not go on. Most names are told by their first and last letters: this runs over
+ * all fields of every call.
+ */
 function isOfTheWay(name: string): boolean {
   const first = name.charCodeAt(0) | 0x20;
   // Names for the way begin with x, or begin with c or t and end in `ip`.

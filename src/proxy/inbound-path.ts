@@ -5,27 +5,30 @@ import { kept } from '../util/kept.ts';
 import { undoEscapes } from '../util/percent.ts';
 
 /*
- * The target of a request to a route: the base of its upstream, the rest of the path, the query. The rest
+ * The target of a request to a route: the base of its upstream, the rest of the path, and the query. The rest
  * comes from outside and must not lead anywhere else, whoever reads it.
  */
 
 /** The parts of `/inbound/{prefix}/rest?query`. */
 export interface InboundPath {
   readonly prefix: string;
-  /** Begins with `/`, or is empty where the request ends with the prefix. */
+  /** Path behind the prefix. It begins with `/`, or is empty where the request ends with the prefix. */
   readonly rest: string;
-  /** With its `?`; '' where there is none. */
+  /** Query with its `?`; '' where there is none. */
   readonly query: string;
 }
 
 const start = '/inbound/';
 const decodingsMax = 4;
-/** A rest that every server reads in one way: no escapes, no empty segments, none that begins with a dot. */
+/**
+ * Matches a rest that every server reads in one way: no escapes, no empty segments, none that begins with a
+ * dot.
+ */
 const plainRest = /^(?:\/[\w~-][\w.~-]*)*\/?$/;
-/** Upstreams of which the URL is kept as it was parsed. */
+/** Number of upstreams whose URLs are kept as they were parsed. */
 const basesMax = 1024;
 
-/** Returns undefined where the target is none of an inbound route. */
+/** Parses the target of a request; undefined where it is not that of an inbound route. */
 export function parseInboundPath(target: string): InboundPath | undefined {
   const mark = target.indexOf('?');
   const path = mark < 0 ? target : target.slice(0, mark);
@@ -36,7 +39,7 @@ export function parseInboundPath(target: string): InboundPath | undefined {
 /** Tells whether a request target is below `/inbound/`, whether or not there is such a route. */
 export const isInboundTarget = (target: string): boolean => target.startsWith(start);
 
-/** Refuses what a server might read as a way out of the base: encoded dot segments, empty segments. */
+/** Throws for what a server might read as a way out of the base: encoded dot segments, empty segments. */
 function checkRest(rest: string): void {
   if (plainRest.test(rest)) return;
   let path = rest;
@@ -58,7 +61,7 @@ interface Base {
   readonly scheme: 'http' | 'https';
   readonly host: string;
   readonly port: number;
-  /** Without a slash at its end. */
+  /** Path of the upstream without a slash at its end. */
   readonly base: string;
 }
 
@@ -75,7 +78,10 @@ function parseBase(upstream: string): Base {
   };
 }
 
-/** `upstream` is a URL without query. The target lies below it, or this throws. */
+/**
+ * Returns the target of a request. `upstream` is a URL without a query. The target lies below it, or this
+ * throws.
+ */
 export function targetBelow(upstream: string, { rest, query }: Pick<InboundPath, 'rest' | 'query'>): Target {
   checkRest(rest);
   const { scheme, host, port, base } = kept(bases, upstream, () => parseBase(upstream));

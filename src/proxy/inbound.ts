@@ -42,9 +42,9 @@ import { whyNoHandshake, withoutHandshake } from './websocket.ts';
 export const isInbound = isInboundTarget;
 
 /**
- * Serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a proxy. A request is judged
- * like any other, and goes to the upstream of its route with the stored credential. Every answer has the
- * decision.
+ * Returns the function that serves `/inbound/{prefix}/*` on both listeners, for agents that cannot use a
+ * proxy. A request is judged like any other, and goes to the upstream of its route with the stored
+ * credential. Every answer has the decision.
  */
 export function createInbound(
   gate: () => EntranceGate,
@@ -77,12 +77,14 @@ interface Arrival {
   readonly exchange: Exchange;
   readonly traceId: string;
   readonly receivedAtMs: number;
-  /** The gate in force, for messages that come later. */
+  /** Returns the gate in force, for messages that come later. */
   readonly gateNow: () => EntranceGate;
   readonly lastHeadOf: (connection: Socket, tenantId: string) => ReadHead;
 }
 
-/** Keeps the last head that was read on each connection, for one tenant at a time. */
+/**
+ * Returns a function that keeps the last head which was read on each connection, for one tenant at a time.
+ */
 function createLastHeads(): Arrival['lastHeadOf'] {
   const heads = new WeakMap<Socket, { readonly tenantId: string; readonly head: ReadHead }>();
   return (connection, tenantId) => {
@@ -94,7 +96,10 @@ function createLastHeads(): Arrival['lastHeadOf'] {
   };
 }
 
-/** Finds out who calls which route. It waits only where it must, which spares turns of the job queue. */
+/**
+ * Finds out who calls which route, and has the call judged. It waits only where it must, which spares turns
+ * of the job queue.
+ */
 async function serve(
   gate: EntranceGate,
   held: InboundHeld,
@@ -168,7 +173,10 @@ interface Passing {
   toCall(body: Buffer, bodyBytesMax?: number, contentEncoding?: string): ReceivedCall;
 }
 
-/** The route's answer to what its caller asks for. */
+/**
+ * Checks that the route takes what its caller asks for, reads the body, and has the call judged. Rejects
+ * where the call is refused.
+ */
 async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): Promise<void> {
   const { exchange, route, path, owner, target, contentType, wantsWebSocket, toCall } = passing;
   const bodyless = (): ReceivedCall => toCall(noBody);
@@ -208,7 +216,7 @@ async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): 
     const call = toCall(body, bytesMax);
     const opening: void | Promise<void> = gate.open(call);
     if (opening instanceof Promise) await opening;
-    // A form may name another method, too.
+    // A form may name another method, so the body is checked, too.
     const refusedByBody = whyMethodNotAllowed(gate, route, () => call);
     if (refusedByBody) return turnBack(refusedByBody);
     await judge(gate, held, passing, { call });
@@ -221,7 +229,7 @@ interface GrpcArrival {
   turnBack(error: unknown): Promise<never>;
 }
 
-/** A call of gRPC, message by message. Resolves when the first one was judged. */
+/** Reads a call of gRPC, message by message. Resolves when the first message was judged. */
 function receiveMessages(
   gate: EntranceGate,
   held: InboundHeld,
@@ -245,7 +253,7 @@ function receiveMessages(
 
 interface Judged {
   readonly call: ReceivedCall;
-  /** The rest of its body, where it has more. */
+  /** Rest of the call's body, where it has more. */
   readonly further?: FurtherBody;
 }
 
@@ -271,8 +279,8 @@ async function judge(
 }
 
 /**
- * Classifies a call by the tool that its route names, whatever the host of its upstream. Undefined where the
- * route names none: then the catalogue tells.
+ * Classifies a call by the tool that its route names, whatever the host of its upstream. Returns undefined
+ * where the route names none; the catalogue then tells.
  */
 function classifyByRoute(
   gate: EntranceGate,
@@ -285,7 +293,10 @@ function classifyByRoute(
   return classifyAs(catalogue, call, maxDecodedBytes(gate, tenantId), { toolName: tool, below: rest });
 }
 
-/** The route's agent makes its calls, whatever they claim. Without a key no name is believed either. */
+/**
+ * Returns what a call claims. The route's agent makes its calls, whatever they claim. Without a key no name
+ * is believed either.
+ */
 function claimedFor({ agentId, auth }: InboundRoute, claimed: Claimed | undefined): Claimed {
   if (agentId === null) return claimed ?? {};
   // Nearly no call claims anything, and to take an object apart costs a microsecond.
@@ -299,7 +310,10 @@ const changedMeanwhile = (): GatewayError =>
 
 const noBody = Buffer.alloc(0);
 
-/** Never settles where the client leaves before its body is there: then there is nobody to answer. */
+/**
+ * Reads the whole body. It never settles where the client leaves before its body is there: then there is
+ * nobody to answer.
+ */
 function readBody(exchange: Exchange, bounds: BodyBounds): Promise<Buffer> {
   return new Promise((resolve, reject) => exchange.collect(bounds, { done: resolve, failed: reject }));
 }

@@ -3,7 +3,7 @@ import { normaliseHost } from '../core/target.ts';
 import { Gathered } from '../wire/http1/gathered.ts';
 import { readFirstWords } from '../wire/tls/client-hello.ts';
 
-/** Why a tunnel was closed by the gateway, or `closed` where one of its ends did it. */
+/** Reason why the gateway closed a tunnel, or `closed` where one of its ends did. */
 type TunnelEnd = 'closed' | 'other server name' | 'no hello' | 'idle' | 'not allowed any more' | 'shut down';
 
 interface Moved {
@@ -12,15 +12,15 @@ interface Moved {
 }
 
 /**
- * A client and an upstream whose bytes go to each other as they are. Each side gets them as fast as it takes
- * them, and is closed when the other is. Where the client begins to speak TLS, the name that it asks for must
- * be the host of the tunnel. Otherwise the tunnel that policy has judged would lead to a neighbour of that
- * host. The client's first bytes wait for that; the upstream may speak before.
+ * Joins a client and an upstream whose bytes go to each other as they are. Each side gets them as fast as it
+ * takes them, and is closed when the other is. Where the client begins to speak TLS, the name that it asks
+ * for must be the host of the tunnel. Otherwise the tunnel that policy has judged would lead to a neighbour
+ * of that host. The client's first bytes wait for that; the upstream may speak before.
  */
 export class JoinedTunnel {
-  /** Called once, when both sides are closed or will be. */
+  /** Hears why the tunnel ended, once: both sides are closed then, or will be. */
   onEnd: (end: TunnelEnd, moved: Moved) => void = () => {};
-  /** Called once, when both sides are closed: until then it has to be ticked. */
+  /** Hears that both sides are closed, once. Until then the tunnel has to be ticked. */
   onClosed: () => void = () => {};
   readonly #client: Socket;
   readonly #upstream: Socket;
@@ -39,7 +39,7 @@ export class JoinedTunnel {
     this.#client = client;
     this.#upstream = upstream;
     this.#host = host;
-    // The bytes before the tunnel: the client's CONNECT, and ours where a parent proxy is asked.
+    // These bytes came before the tunnel: the client's CONNECT, and ours where a parent proxy is asked.
     this.#sentBefore = upstream.bytesWritten;
     this.#receivedBefore = upstream.bytesRead - upstream.readableLength;
     for (const socket of [client, upstream]) socket.setTimeout(0).on('error', () => socket.destroy());
@@ -50,9 +50,9 @@ export class JoinedTunnel {
   }
 
   /**
-   * Must be called at every tick of a clock. Ends the tunnel after `idleTicks` in which nothing has moved.
-   * Ends it after `helloTicks` where a client has begun to speak TLS and not said to whom. The short wait
-   * also counts where one side is closed and the other takes nothing of what is left.
+   * Ends the tunnel where it is late; to be called at every tick of a clock. It is late after `idleTicks` in
+   * which nothing has moved. It is late after `helloTicks` where a client has begun to speak TLS and not said
+   * to whom. The short wait also counts where one side is closed and the other takes nothing of what is left.
    */
   tick(idleTicks: number, helloTicks: number): void {
     const progress = flushed(this.#client) + flushed(this.#upstream);
@@ -62,7 +62,7 @@ export class JoinedTunnel {
     else if (this.#stillTicks > (this.#isEnded ? helloTicks : idleTicks)) this.end('idle');
   }
 
-  /** At once. */
+  /** Ends the tunnel at once. */
   end(why: TunnelEnd): void {
     this.#tell(why);
     this.#client.destroy();
@@ -98,7 +98,7 @@ export class JoinedTunnel {
     else this.#client.pipe(this.#upstream);
   }
 
-  /** One side is closed: the other takes what is still on its way to it. */
+  /** Closes both sides after one has closed. The other one takes what is still on its way to it. */
   #leave(): void {
     this.#tell('closed');
     this.#client.destroySoon();
@@ -117,5 +117,5 @@ export class JoinedTunnel {
   }
 }
 
-/** Returns bytes that came, and that have left for good. */
+/** Returns the number of bytes that came, and that have left for good. */
 const flushed = (socket: Socket): number => socket.bytesRead + socket.bytesWritten - socket.writableLength;

@@ -5,14 +5,14 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { JoinedTunnel } from './joined-tunnel.ts';
 import type { AccessMonitor, Owner } from './standing.ts';
 
-/** Whose tunnel it is, and where it leads. */
+/** The caller whose tunnel it is, and where the tunnel leads. */
 interface TunnelOwner extends Owner {
   readonly traceId: string;
   readonly host: string;
   readonly port: number;
 }
 
-/** The tunnels that nobody reads, under one clock. */
+/** Keeps the tunnels that nobody reads, under one clock. */
 export type JoinedTunnels = ReturnType<typeof createJoinedTunnels>;
 
 interface Opened {
@@ -57,11 +57,11 @@ export function createJoinedTunnels(gate: () => EntranceGate, standing: AccessMo
         log.info({ ...about, ms: Date.now() - sinceMs, end: ownName(end) }, 'a tunnel ended');
       };
     },
-    /** From now on a tunnel in which nothing moves between two ticks is closed. */
+    /** Has tunnels closed in which nothing moves between two ticks. */
     drain() {
       isDraining = true;
     },
-    /** Stops the clock and ends them all. */
+    /** Stops the clock and ends all tunnels. */
     close() {
       clearInterval(timer);
       for (const tunnel of [...open.keys()]) tunnel.end('shut down');

@@ -12,15 +12,15 @@ import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
 import { toRefusal, withTrace } from './enforce.ts';
 import { readRequestHead } from './request-head.ts';
 
-/** A tunnel that may stand, or why it may not. `headers` say what was decided. */
+/** A tunnel that may stand, or the error why it may not. `headers` say what was decided. */
 type PassedThrough =
   | { readonly call: DecidedCall; readonly upstream: Socket; readonly headers: readonly string[] }
   | { readonly error: GatewayError; readonly headers: readonly string[] };
 
 /**
- * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without a content, and opens
- * the connection that it is for. Nothing else of it will ever be judged. So nothing is dialled before, and
- * what a rule wants cut is not let out.
+ * Judges a tunnel that nobody will read (`intercept.passthrough`), as one call without content, and opens its
+ * connection. Nothing else of the tunnel will ever be judged. So nothing is dialled before, and what a rule
+ * wants cut is not let out.
  */
 export async function passThrough(
   gate: EntranceGate,
@@ -29,7 +29,7 @@ export async function passThrough(
   tunnel: Tunnel,
 ): Promise<PassedThrough> {
   const leave = gate.enter();
-  // An approval must not be spent on nobody.
+  // An approval must not be spent on a client that has left.
   const letAlone = noticeLeaving(socket);
   const receivedAtMs = Date.now();
   const traceId = newTraceId(receivedAtMs);

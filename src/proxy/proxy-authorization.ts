@@ -1,24 +1,24 @@
 import type { Claimed, PresentedKey } from '../core/call.ts';
 import { parseUuid } from '../core/ids.ts';
 
-/** Who the client of the proxy says it is. */
+/** The client of the proxy, as it says who it is. */
 export interface ProxyUser {
   readonly key: PresentedKey;
-  /** From the user name: a UUID is the agent's id, any other text a name for telemetry. */
+  /** Claims by the user name: a UUID is the agent's id, any other text a name for telemetry. */
   readonly claimed: Claimed;
-  /** It has brought none: the key is that of the gateway for such calls. */
+  /** Tells whether the client has brought no key. The key is then the gateway's own for such calls. */
   readonly isKeyless?: boolean;
 }
 
 const credentialsLengthMax = 1024;
 const nameLengthMax = 128;
-/** A user name that says nothing: what the printed exports contain. */
+/** User names that say nothing, as the printed exports contain them. */
 const anonymous = new Set(['', 'agent']);
 
 /**
- * Reads `Proxy-Authorization` (RFC 9110, 11.7.2): `Basic user:key`, `Basic key:`, or `Bearer key`. Undefined
- * where there is no key in it; the answer is then 407, whatever was wrong, so that nothing is learnt by
- * trying.
+ * Reads `Proxy-Authorization` (RFC 9110, 11.7.2): `Basic user:key`, `Basic key:`, or `Bearer key`. Returns
+ * undefined where there is no key in it. The answer is then 407, whatever was wrong, so that nothing is
+ * learnt by trying.
  */
 export function readProxyAuthorization(
   field: string | undefined,

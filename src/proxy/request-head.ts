@@ -15,7 +15,7 @@ export interface RequestHead {
   readonly proxyAuthorization: string | undefined;
   /** Claims about the caller in the gateway's own headers; undefined where there are none. */
   readonly claimed: Claimed | undefined;
-  /** It asks to go on in WebSocket (RFC 9110, 7.8), rightly or not. */
+  /** Tells whether the request asks to go on in WebSocket (RFC 9110, 7.8), rightly or not. */
   readonly wantsWebSocket: boolean;
 }
 
@@ -23,7 +23,7 @@ const nameLengthMax = 128;
 const runtimeTypeLengthMax = 64;
 const contextLengthMax = 65_536;
 
-/** Holds the lengths of the names below as bits, so that most names need no lower-casing. */
+/** Lengths of the names below as bits, so that most names need no lower-casing. */
 const knownLengths = [
   'host',
   'upgrade',
@@ -36,8 +36,8 @@ const knownLengths = [
 ].reduce((bits, { length }) => bits | (1 << length), 0);
 
 /**
- * Reads the head. Throws where it is over the bound on fields, or where two fields contradict each other.
- * `ownPrefix` is the lower-case beginning of the gateway's own request headers: they are taken out here.
+ * Reads the head. Throws where there are more than `maxHeaders` fields, or where two contradict each other.
+ * `ownPrefix` is the lower-case beginning of the gateway's own request headers, which are removed here.
  */
 export function readRequestHead(
   fields: readonly string[],
@@ -115,7 +115,7 @@ const isOwn = (name: string, ownPrefix: string): boolean =>
 const doubled = (name: string): GatewayError =>
   new GatewayError('VALIDATION_FAILED', `The request has two ${name} fields.`);
 
-/** Copies a text, so that it does not keep its head alive: claims are kept longer than the call. */
+/** Copies a text, so that it does not keep its head in memory: claims are kept longer than the call. */
 const detached = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
 
 function claimedIn(own: Readonly<Record<string, string>>, ownPrefix: string): Claimed {

@@ -5,8 +5,8 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { recheckMs } from '../decision/message.ts';
 
 /**
- * Rejects once a route is not what it was when the call came. Asked of the state once in `recheckMs`; while
- * that is away, the key of the call decides alone.
+ * Returns a check that rejects once a route is not what it was when the call came. It asks the state once in
+ * `recheckMs`. While the state is away, the key of the call decides alone.
  */
 export function createRouteCheck(gate: () => EntranceGate, route: InboundRoute): () => Promise<void> {
   let checkedAtMs = performance.now();

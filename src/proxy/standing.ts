@@ -4,7 +4,7 @@ import type { EntranceGate } from '../decision/gate.ts';
 import { type OpenCaller, reauthorize } from '../decision/reauthorize.ts';
 import { createCache } from '../state/cache.ts';
 
-/** Whoever has something open: a tunnel, or a call whose answer is under way. */
+/** The caller that has something open: a tunnel, or a call whose answer is under way. */
 export type Owner = OpenCaller;
 
 /**
@@ -14,7 +14,7 @@ export type Owner = OpenCaller;
 export type AccessMonitor = ReturnType<typeof createStanding>;
 
 const askAgainMs = 1_000;
-/** Owners of whom it is remembered what was answered. */
+/** Number of owners for whom the last answer is remembered. */
 const ownersMax = 8_192;
 
 interface Asked {
@@ -41,14 +41,14 @@ export function createStanding(gate: () => EntranceGate, log: Log) {
 
   return {
     /**
-     * Why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`); undefined where
-     * that is not known. At once: the state is asked in the background, once in a while for all that one
-     * owner has open. While it is away, nobody is cut off for that.
+     * Returns why the owner may not go on with what was opened at `sinceMs` (of `performance.now()`);
+     * undefined where nothing is known against it. It returns at once: the state is asked in the background,
+     * once in a while for all that one owner has open. While the state is away, nobody is cut off for that.
      */
     whyEnded(owner: Owner, sinceMs: number) {
       const name = `${owner.key?.hash} ${owner.identity?.agentId} ${owner.clientAddress}`;
       const last = asked.get(name);
-      // An older change says nothing of a connection that was opened after it.
+      // An older answer says nothing of a connection that was opened after it.
       const why = last && last.atMs >= sinceMs ? last.why : undefined;
       const nowMs = performance.now();
       if (!last || (last.isAnswered && nowMs - last.atMs >= askAgainMs)) {

@@ -8,12 +8,12 @@ import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { controlBytesMax, type Incoming, type Peer, reasonBytesMax } from '../wire/websocket/peer.ts';
 
 interface WebSocketRelayOptions {
-  /** Returns the present gate, so that messages are judged by the rules of the moment when they come. */
+  /** Returns the present gate, so that messages are judged by the rules that hold when they come. */
   readonly gate: () => EntranceGate;
-  /** Is the call that has opened the connection. */
+  /** Call that has opened the connection. */
   readonly call: DecidedCall;
   readonly classify: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
-  /** Rejects where the route that the call came by does not stand any more. */
+  /** Rejects where the route by which the call came does not stand any more. */
   readonly checkWay: (() => Promise<void>) | undefined;
   readonly inspector: ResponseInspector;
   readonly scrub: Scrub | undefined;
@@ -26,7 +26,7 @@ const goingAway = 1001;
 const policyViolation = 1008;
 const internalError = 1011;
 const tryAgainLater = 1013;
-/** Limits the time for the other side to answer a close frame, and to close its connection. */
+/** Milliseconds for the other side to answer a close frame, and to close its connection. */
 const closeTimeoutMs = 5_000;
 const noBytes = Buffer.alloc(0);
 
@@ -162,7 +162,7 @@ export class WebSocketRelay {
     return Buffer.concat([body.push(data), body.end()]);
   }
 
-  /** Passes a goodbye on. The other end may answer within a short while. */
+  /** Passes a close frame on. The other end may answer within a short while. */
   #passClose(to: Peer, code: number, reason: Buffer): void {
     to.close(code, reason);
     this.#cutOff();
@@ -182,7 +182,7 @@ export class WebSocketRelay {
     this.#endWith(code ?? policyViolation, error.code);
   }
 
-  /** Closes both ends; nothing more passes. */
+  /** Closes both ends. Nothing more passes. */
   #endWith(code: number, reason: string): void {
     if (this.#isEnding) return;
     this.#isEnding = true;
@@ -203,7 +203,7 @@ export class WebSocketRelay {
   }
 }
 
-/** Tells whether nothing comes behind it. */
+/** Tells whether nothing comes behind what came. */
 const isLast = ({ kind }: Incoming): boolean => kind === 'close' || kind === 'broken' || kind === 'gone';
 
 const codeOf: Readonly<Partial<Record<GatewayError['code'], number>>> = {

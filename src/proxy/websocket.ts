@@ -16,15 +16,15 @@ import { WebSocketRelay } from './websocket-relay.ts';
 
 /*
  * WebSocket through the gateway (RFC 6455, RFC 8441). The handshake is a call like any other. What follows is
- * put together from its frames on each side, and judged or read as messages. It is sent on in frames of our
- * own, so no frame passes unread. Extensions are taken out of the handshake, so that nothing is compressed
- * and no message is larger than the frames that bring it.
+ * put together from its frames on each side, and judged or read as messages. Messages are sent on in frames
+ * of our own, so no frame passes unread. Extensions are removed from the handshake, so that nothing is
+ * compressed and no message is larger than the frames that bring it.
  */
 
-/** Fields that a WebSocket call has beside others. */
+/** The way of a WebSocket call, where it came by a route. */
 interface WebSocketWay {
   readonly route?: InboundRoute | undefined;
-  /** For routes that know the tool. */
+  /** Classifies a message, for routes that name a tool. */
   readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
@@ -50,7 +50,7 @@ export function createWebSockets(gate: () => EntranceGate, log: Log) {
       inspector,
       scrub,
       log,
-      // The one that is given away last can still be refused.
+      // The connection to the agent is taken over last: until then the call can still be refused.
       upstream: new Peer(connection, { isServer: false, maxMessageBytes }),
       agent: new Peer(exchange.switchProtocols(fields), { isServer: true, maxMessageBytes }),
     });
@@ -69,7 +69,7 @@ export function createWebSockets(gate: () => EntranceGate, log: Log) {
         opened.refuse(toGatewayError(error));
       }
     },
-    /** Says goodbye on all of them (1001). */
+    /** Says goodbye on all connections (1001). */
     drain() {
       isDraining = true;
       for (const relay of relays) relay.drain();
@@ -77,7 +77,7 @@ export function createWebSockets(gate: () => EntranceGate, log: Log) {
   };
 }
 
-/** Gives the fields of the upstream's answer that may come in. Throws where none may. */
+/** Returns the fields of the upstream's answer that may come in. Throws where the answer is blocked. */
 function admitHandshake(
   inspector: ResponseInspector,
   rules: ResponseRules,
@@ -92,7 +92,7 @@ function admitHandshake(
   return cuts.length === 0 ? fields : redactedHead(rules.gate, admitted, sanitized(cuts));
 }
 
-/** Fields of the handshake itself, which say nothing of the call: each side has its own. */
+/** Fields of the handshake itself, of which each side has its own. They say nothing of the call. */
 const ofHandshake: ReadonlySet<string> = new Set([
   'sec-websocket-key',
   'sec-websocket-version',
@@ -110,13 +110,13 @@ export function whyNoHandshake(exchange: Exchange): GatewayError | undefined {
   if (method !== 'GET' || hasBody) return wrong('WebSocket begins with a GET without a body.');
   if (fieldOf(fields, 'sec-websocket-version') !== webSocketVersion)
     return wrong(`WebSocket is spoken here in version ${webSocketVersion}.`);
-  // RFC 8441, 5: on a stream there is none.
+  // On a stream there is no key (RFC 8441, 5).
   if (!stream && !isKey(fieldOf(fields, 'sec-websocket-key')))
     return wrong('Sec-WebSocket-Key must be 16 bytes in base64.');
   return undefined;
 }
 
-/** Returns the fields of the upstream's answer for the agent. Throws if they contradict the request. */
+/** Returns the fields of the upstream's answer for the agent. Throws where they contradict the request. */
 function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: string): string[] {
   const why = whyNotSwitched(call, head, key);
   if (why !== undefined)
@@ -126,7 +126,7 @@ function toClientFields({ call, head, key, ours, scrub }: Switched, ownPrefix: s
   return scrub?.fields(sent) ?? sent;
 }
 
-/** RFC 6455, 4.1. */
+/** Returns why an upstream's answer does not agree to WebSocket (RFC 6455, 4.1); undefined where it does. */
 function whyNotSwitched(
   call: DecidedCall,
   { status, fields }: ResponseHead,

@@ -5,43 +5,49 @@ import type { AnswerBoundaries, BoundaryFindings } from '../inspect/boundary/ans
 import { eventDataOf } from '../inspect/decode/event-data.ts';
 import type { ResponseRules } from './rules.ts';
 
-/** Is one piece of what an upstream sends: a whole answer, an event, a line, a message. */
+/** One piece of what an upstream sends: a whole answer, an event, a line, a message. */
 export interface Piece {
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Is the content coding of this piece; by default none. */
+  /** Content coding of this piece; by default none. */
   readonly contentEncoding?: string;
-  /** The codings that the head names for messages in it. */
+  /** Codings that the head names for messages in the piece. */
   readonly messageCodings?: readonly string[];
-  /** Says how much of the content was kept; `crowded` means that there was no more room. Default: whole. */
+  /**
+   * Extent of what was kept of the content; `crowded` means that there was no more room. By default all was
+   * kept.
+   */
   readonly extent?: 'whole' | 'cut' | 'crowded';
-  /** Says that it is part of a longer content, and so no whole content of its type. */
+  /** Tells whether the piece is part of a longer content, and so no whole content of its type. */
   readonly isPart?: boolean;
-  /** Says that it must stay as long as it is. */
+  /** Tells whether the piece must stay as long as it is. */
   readonly isFixed?: boolean;
-  /** Says that nothing comes before or behind it. By default it goes on behind the pieces before it. */
+  /**
+   * Tells whether nothing comes before or behind the piece. By default it goes on behind the pieces before
+   * it.
+   */
   readonly isAlone?: boolean;
 }
 
 type Reader = Pick<ResponseRules, 'gate' | 'identity'>;
 type Seen = Pick<AnswerReading, 'classes' | 'findings' | 'injection' | 'unreadable'>;
 
-/** Reports what a piece shows by itself and together with those before it. */
+/** A piece, and what it shows by itself and together with those before it. */
 export interface SeenPiece extends Seen {
   readonly piece: Piece;
   readonly content: Content;
 }
 
-/** Is the text of a piece that is read and cut by itself. */
+/** Text of a piece that is read and cut by itself. */
 interface Content {
-  /** Findings have their places in this text. */
+  /** Text in which findings have their places. */
   readonly text: Buffer;
   readonly contentType: string;
-  /** Says that the piece is more than this text, as an event is more than its data. */
+  /** Tells whether the piece is more than this text, as an event is more than its data. */
   readonly isInside: boolean;
-  /** Counts the lines over which the piece spreads the text. */
+  /** Number of lines over which the piece spreads the text. */
   readonly lines: number;
-  /** Says that readers of the stream get it. They get no comments, which so part no text in two. */
+  /** Tells whether readers of the stream get the text. They get no comments, which so part no text in two. */
   readonly isHeard: boolean;
   /** Returns the piece with another text in its place. */
   with(text: Buffer): Buffer;
@@ -57,7 +63,9 @@ export const readPiece = (
 ): Promise<AnswerReading> =>
   gate.answerReader.read(identity, { bytes, contentType, contentEncoding, messageCodings });
 
-/** Reads a piece that was read by itself once more: the text inside it, and that behind what came before. */
+/**
+ * Reads a piece once more that was read by itself: the text inside it, and that text behind what came before.
+ */
 export async function readOn(
   reader: Reader,
   piece: Piece,
@@ -95,7 +103,10 @@ async function readAcross(
   return boundaries.read(message, await gate.answerReader.createBoundaryReader(identity));
 }
 
-/** Cuts findings of these classes out of a piece without its coding; undefined if that cannot be. */
+/**
+ * Cuts findings of these classes out of a piece without its coding. Resolves to undefined where that cannot
+ * be.
+ */
 export async function redactPiece(
   reader: Reader,
   { piece, content, findings }: SeenPiece,
@@ -108,7 +119,7 @@ export async function redactPiece(
   const cut = await gate.answerReader.redact(identity, { plain: text, findings }, contentType, redaction);
   if (!cut) return undefined;
   if (!content.isInside) return piece.isAlone || endsAlike(cut, text) ? cut : undefined;
-  // Beside what was cut there may be more of it.
+  // Beside a cut there may be more of the same class.
   const bytes = content.with(cut);
   const left = await readPiece(reader, { bytes, contentType: piece.contentType });
   const isClean = left.unreadable === undefined && !left.classes.some((it) => classes.includes(it));
@@ -117,7 +128,10 @@ export async function redactPiece(
 
 const lineEnd = /[\r\n]$/;
 
-/** A line end may be the end of an event, and whatever comes behind it would be part of it. */
+/**
+ * Tells whether a cut has kept the line end of a text. A line end may be the end of an event; without it,
+ * whatever comes behind would be part of that event.
+ */
 const endsAlike = (cut: Buffer, text: Buffer): boolean =>
   !lineEnd.test(text.toString('latin1', text.length - 1)) || cut.at(-1) === text.at(-1);
 

@@ -10,15 +10,15 @@ export interface StreamSink {
 }
 
 interface DecodedStreamOptions {
-  /** Names a coding that can be decoded as it comes. */
+  /** Content coding that can be decoded as it comes. */
   readonly coding: string;
-  /** Receives what is decoded. */
+  /** Receiver of what is decoded. */
   readonly sink: StreamSink;
-  /** Is called with what is decoded, before the sink. */
+  /** Hears what is decoded, before the sink gets it. */
   onData?(decoded: Buffer): void;
-  /** Is called when it takes more again, after `write` has returned false. */
+  /** Notes that more is taken again, after `write` has returned false. */
   onFlow(): void;
-  /** Is called once, where the stream is not what its coding says. */
+  /** Hears, once, that the stream is not what its coding says. */
   onBroken(error: Error): void;
 }
 
@@ -71,7 +71,10 @@ export class DecodedStream implements StreamSink {
 
 const codingsMax = 3;
 
-/** Takes up to three content codings off an answer as it comes. */
+/**
+ * Takes up to three content codings off an answer as it comes. Returns undefined for more, and for one that
+ * cannot be.
+ */
 export const openDecoding: OpenDecoding = (contentEncoding, { take, onFlow, ended, broken }) => {
   const codings = codingsOf(contentEncoding);
   if (codings.length > codingsMax || !codings.every(isStreamable)) return undefined;

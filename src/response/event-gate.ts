@@ -8,17 +8,20 @@ interface EventGateOptions {
   readonly splitter: Splitter;
   /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   read(event: StreamEvent): Promise<Buffer | undefined>;
-  /** Is called when the gate takes more again, after `write` has returned false. */
+  /** Notes that the gate takes more again, after `write` has returned false. */
   onFlow(): void;
-  /** Is called once, when all of the stream has come in. */
+  /** Notes, once, that all of the stream has come in. */
   onEnd(): void;
-  /** Is called once, in place of the first event that may not come in. Nothing is written any more. */
+  /**
+   * Ends the answer, once, in place of the first event that may not come in. The gate writes nothing any
+   * more.
+   */
   onRefused(): void;
 }
 
-/** Limits the bytes that wait to be read before the sender has to wait. */
+/** Bytes that may wait to be read before the sender has to wait. */
 const waitingBytesMax = 65_536;
-/** Limits the time for which events are read before other work has its turn. */
+/** Milliseconds for which events are read before other work has its turn. */
 const turnMsMax = 5;
 
 /**
@@ -27,12 +30,12 @@ const turnMsMax = 5;
  */
 export class EventGate implements StreamSink {
   readonly #options: EventGateOptions;
-  /** The events that wait to be read. */
+  /** Events that wait to be read. */
   readonly #events: StreamEvent[] = [];
   #waitingBytes = 0;
   #isReading = false;
   #isBlocked = false;
-  /** The answer takes no more for now. */
+  /** Tells whether the answer takes no more for now. */
   #isFull = false;
   #isEnded = false;
   #isRefused = false;
@@ -92,7 +95,7 @@ export class EventGate implements StreamSink {
       });
   }
 
-  /** Goes on, or ends, once all that came was read. */
+  /** Goes on with what came meanwhile, or ends, once all before it was read. */
   #rest(): void {
     this.#isReading = false;
     if (this.#isRefused) return;

@@ -1,23 +1,25 @@
 import { StringDecoder } from 'node:string_decoder';
 import { LineEnds } from '../inspect/decode/line-ends.ts';
 
-/** Is one server-sent event; `type` is '' where the stream names none. */
+/** One server-sent event; `type` is '' where the stream names none. */
 export interface ServerEvent {
   readonly type: string;
   readonly data: string;
 }
 
 interface EventStreamOptions {
-  /** The limit of one event. */
+  /** Bytes that one event may have. */
   readonly bytesMax: number;
   /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
   onEvent(event: ServerEvent): void;
-  /** Is called in place of an event that was longer, or for which there was no room. */
+  /** Hears, in place of `onEvent`, that an event was too long or that there was no room for it. */
   onTooLong(): void;
 }
 
-/** Reads server-sent events as they come (HTML Standard, 9.2.6). It keeps only the unfinished one. */
+/**
+ * Reads server-sent events as they come (HTML Standard, 9.2.6). It keeps only the event that has not ended.
+ */
 export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #decoder = new StringDecoder('utf8');
@@ -48,7 +50,7 @@ export class EventStream {
     this.#grow(chunk.subarray(from));
   }
 
-  /** Gives back what was kept. An event that has not ended is none. */
+  /** Gives back what was kept. An event that has not ended does not count. */
   end(): void {
     this.#forget();
   }

@@ -19,9 +19,9 @@ export function eventFraming({ contentType, bytesMax, isFixed }: StreamHead): Fr
 }
 
 export interface EventSplitterOptions {
-  /** The limit of one event; a longer one comes in parts of this size. */
+  /** Bytes of one event; a longer one comes in parts of this size. */
   readonly bytesMax: number;
-  /** An event ends with an empty line (HTML Living Standard, 9.2.6), or with any line end, as in NDJSON. */
+  /** End of an event: an empty line (HTML Living Standard, 9.2.6), or any line end, as in NDJSON. */
   readonly endsWith: 'empty line' | 'line';
 }
 
@@ -34,11 +34,11 @@ export class EventSplitter implements Splitter {
   readonly #options: EventSplitterOptions;
   readonly #lineEnds = new LineEnds();
   readonly #pending = new Gathered();
-  /** Says that nothing has come since the last line end. */
+  /** Tells whether nothing has come since the last line end. */
   #isLineEmpty = true;
-  /** Says that only line ends have come of the event so far. */
+  /** Tells whether only line ends have come of the event so far. */
   #isBlank = true;
-  /** Says that a part of the event was given out already. */
+  /** Tells whether a part of the event was given out already. */
   #isContinued = false;
 
   constructor(options: EventSplitterOptions) {

@@ -3,18 +3,18 @@ import { type FieldPlace, type FieldsText, fieldAt } from '../inspect/boundary/a
 import { isCutFor } from '../inspect/parts/sanitize.ts';
 import { redact } from '../inspect/redact/redact.ts';
 
-/* Header fields of an answer and its trailers, as one text that is read and cut. */
+/* Header fields of an answer, or its trailers, as one text that is read and cut. */
 
 /** Matches fields that say what the answer is or where it leads: with a cut they would say another thing. */
 const fixedFields =
   /^(?:content-(?:type|encoding|length|range|location)|transfer-encoding|grpc-(?:status|encoding)|location|refresh|sec-websocket-.*)$/;
-/** Tells whether gRPC writes such a field in base64. */
+/** Tells whether gRPC writes the values of a field in base64. */
 const isBinary = (name: string): boolean => name.endsWith('-bin');
 
 /**
- * Cuts the findings of these classes out of a flat list of fields. A field goes as a whole where more than
- * its value would have to be cut, or where it is base64 of bytes. Undefined where a field must neither be cut
- * nor go.
+ * Cuts the findings of these classes out of a flat list of fields. A field is removed as a whole where more
+ * than its value would have to be cut, or where it is base64 of bytes. Returns undefined where a field must
+ * neither be cut nor removed.
  */
 export function fieldsWithout(
   fields: readonly string[],

@@ -3,36 +3,36 @@ import type { Piece } from './content.ts';
 
 /* Framings say how a stream is made of pieces. A framing splits and joins; the inspector judges. */
 
-/** Holds what the head of a stream tells of its events. */
+/** The facts that a stream's head tells of its events. */
 export interface StreamHead {
-  /** Limits the bytes of one event; a longer one is read in parts. */
+  /** Bytes of one event; a longer one is read in parts. */
   readonly bytesMax: number;
   readonly contentType: string;
   readonly grpcEncoding: string;
-  /** Says that events must stay as they are, or nobody could put the parts of the content together. */
+  /** Tells whether events must stay as they are: else nobody could put the parts of the content together. */
   readonly isFixed: boolean;
 }
 
-/** Is a part of a stream that is let in or refused as one. */
+/** A part of a stream that is let in or refused as one. */
 export interface StreamEvent {
-  /** Are the bytes as they came, with all that marks their end or length. */
+  /** Bytes as they came, with all that marks their end or length. */
   readonly bytes: Buffer;
-  /** Says that it is one part of an event that is longer than is read at once. */
+  /** Tells whether it is one part of an event that is longer than is read at once. */
   readonly isPart: boolean;
-  /** Says that it is a part of a compressed message, which nobody can read by itself. */
+  /** Tells whether it is a part of a compressed message, which nobody can read by itself. */
   readonly isCoded?: boolean;
 }
 
-/** Takes a stream apart into events as it comes; together they are the stream, byte for byte. */
+/** Takes a stream apart into events as it comes. All events together are the stream, byte for byte. */
 export interface Splitter {
-  /** Counts the bytes of the event that has not ended. */
+  /** Number of bytes of the event that has not ended. */
   readonly pendingBytes: number;
   push(chunk: Buffer): StreamEvent[];
-  /** Returns the rest, when nothing follows. */
+  /** Returns the rest of the stream, when nothing follows; undefined where there is none. */
   end(): StreamEvent | undefined;
 }
 
-/** Ends a stream of which an event was refused. */
+/** The end of a stream of which an event was refused. */
 export interface LastWords {
   readonly event?: Buffer;
   readonly trailers?: [string, string][];

@@ -6,7 +6,7 @@ import type { HeaderNames } from '../wire/server/decision-headers.ts';
 import { failureFields } from '../wire/server/grpc/answer.ts';
 import type { Framing, Splitter, StreamEvent, StreamHead } from './framing.ts';
 
-/** Is a coding that nobody knows, so that content in it is unreadable. */
+/** Stands for a coding that nobody knows, so that content in it is unreadable. */
 const unsaid = 'unsaid';
 
 /** Frames the messages of an answer of gRPC, each behind its prefix. */

@@ -21,49 +21,49 @@ import {
   unsanitizable,
 } from './rules.ts';
 
-/** Limits a call's scans with news. Its trace takes two more, for the head and for a refusal. */
+/** Scans with news that the trace of a call takes. It takes two more, for the head and for a refusal. */
 const scansMax = 14;
 
 interface PieceAdmission {
-  /** Say why the piece must not come in; empty where it may. */
+  /** Reasons why the piece must not come in; empty where it may. */
   readonly reasons: readonly string[];
-  /** Are the classes that were cut out of it. */
+  /** Classes that were cut out of the piece. */
   readonly cuts: readonly DataClass[];
-  /** Are the bytes that come in: the same buffer as came, or redacted and without their coding. */
+  /** Bytes that come in: the same buffer as came, or redacted and without their coding. */
   readonly bytes: Buffer;
 }
 
 interface FieldsAdmission {
-  /** Say why the fields must not come in; empty where they may. */
+  /** Reasons why the fields must not come in; empty where they may. */
   readonly reasons: readonly string[];
   readonly cuts: readonly DataClass[];
-  /** Flat; the same list where nothing was cut. */
+  /** Flat fields that come in; the same list where nothing was cut. */
   readonly fields: readonly string[];
 }
 
-/** Names the head of an answer, or its trailers. */
+/** The fields that are admitted: the head of an answer, or its trailers. */
 export interface FieldsPlace {
   readonly part: 'head' | 'trailers';
-  /** Is the status of the answer. */
+  /** Status of the answer. */
   readonly status: number;
 }
 
-/** Holds what the trace says of a piece beside its findings. */
+/** The facts that the trace tells of a piece beside its findings. */
 export interface PieceFacts {
   readonly response_status?: number;
   readonly extent?: Piece['extent'];
-  /** Tells news, even where nothing was found. */
+  /** News about the tools that a server lists. They are recorded even where nothing was found. */
   readonly mcp_drift?: unknown;
 }
 
 interface PieceOptions {
-  /** Are the rules of the moment when the answer began; by default those that hold now. */
+  /** Rules that held when the answer began; by default those that hold now. */
   readonly rules?: ResponseRules;
-  /** Is called with the piece without its coding, once it was judged. */
+  /** Resolves to facts about the piece, which it gets without its coding once it was judged. */
   facts?(plain: Buffer): Promise<PieceFacts>;
 }
 
-/** Holds what of a scan people look for. */
+/** The part of a scan that people look for. */
 type Told = Outcome & Partial<Pick<ReturnType<typeof toResponseScan>, 'injection'>>;
 
 interface Outcome {
@@ -81,9 +81,9 @@ export class ResponseInspector {
   readonly #call: DecidedCall;
   readonly #route: InboundRoute | undefined;
   readonly #boundaries = new AnswerBoundaries();
-  /** Holds the facts that the trace has already. */
+  /** Facts that the trace has already. */
   readonly #told = new Set<string>();
-  /** Holds the findings that were counted: each counts once for an answer. */
+  /** Findings that were counted: each counts once for an answer. */
   readonly #counted = new Set<string>();
   #scans = 0;
 
@@ -94,14 +94,14 @@ export class ResponseInspector {
     this.#route = route;
   }
 
-  /** Returns the rules that hold now. */
+  /** Returns the rules that hold now; undefined for a tenant that is not served. */
   get rules(): ResponseRules | undefined {
     return responseRules(this.#gate(), this.#call, this.#route);
   }
 
   /**
    * Resolves to the part of a piece that comes in: all of it, where pieces are only observed. Rejects where
-   * nobody can tell, for instance while the rules are away.
+   * nobody can tell, for instance while the policies of the tenant cannot be had.
    */
   async inspect(piece: Piece, { rules = this.rules, facts }: PieceOptions = {}): Promise<PieceAdmission> {
     const asItCame = { reasons: none, cuts: none, bytes: piece.bytes };
@@ -146,10 +146,10 @@ export class ResponseInspector {
    */
   admitFields(place: FieldsPlace, fields: readonly string[], rules: ResponseRules): FieldsAdmission {
     const asTheyCame = { reasons: none, cuts: none, fields };
-    // Bodies may be read for what must be known again, where nothing else is wanted of answers.
+    // With this mode bodies may still be read, for what must be known again when it goes out.
     if (rules.scan.mode === 'off') return asTheyCame;
     if (!rules.isEnforced) {
-      // The answer goes first.
+      // The answer goes out first.
       setImmediate(() => this.#observeFields(place, fields, rules));
       return asTheyCame;
     }
@@ -182,7 +182,7 @@ export class ResponseInspector {
       : gate.answerReader.readFields(identity, text, this.#call.target.host);
   }
 
-  /** Returns undefined where the findings cannot be cut out, or still show. */
+  /** Cuts findings out of fields. Returns undefined where they cannot be cut out, or still show. */
   #cutFields(
     rules: ResponseRules,
     fields: readonly string[],
@@ -207,7 +207,9 @@ export class ResponseInspector {
     if (identity) this.#record(this.#gate(), identity.tenantId, { at: new Date().toISOString(), ...facts });
   }
 
-  /** Content that does not come in cannot go out, so it is not remembered. */
+  /**
+   * Remembers content that comes in. Content that does not come in cannot go out, so it is not remembered.
+   */
   #remember({ gate, identity }: ResponseRules, reading: AnswerReading): void {
     const { traceId, target } = this.#call;
     const { tenantId, agentId } = identity;
@@ -221,7 +223,10 @@ export class ResponseInspector {
     gate.answerMemory.saw(seen, reading);
   }
 
-  /** A trace has room for few scans: each tells of something that none before it has told. */
+  /**
+   * Records what was read, where it is news. A trace has room for few scans: each tells of something that
+   * none before it has told.
+   */
   #recordPiece(rules: ResponseRules, reading: AnswerReading, outcome: Outcome, facts: PieceFacts = {}): void {
     const { classes, injection } = reading;
     const { mcp_drift: drift, ...place } = facts;
@@ -259,7 +264,7 @@ export class ResponseInspector {
   #record<T extends Told>(gate: AnswerGate, tenantId: string, scan: T): void {
     const { traceId } = this.#call;
     const told = { trace_id: traceId, tenant_id: tenantId };
-    // Searches of traces find it as well, once the state has it.
+    // Searches of traces find the scan as well, once the state has it.
     if (scan.blocked) gate.log.warn({ ...told, reasons: scan.blocked.map(ownName) }, 'an answer is withheld');
     else if (scan.injection?.detected)
       gate.log.warn(told, 'an answer that gives orders to the agent came in');
@@ -275,7 +280,7 @@ function mustRead({ bytes, extent }: Piece, rules: ResponseRules): boolean {
   return bytes.length > 0 || extent === 'crowded' || (scan.maxBytes === 0 && extent === 'cut');
 }
 
-/** Tells whether there is more of the content, which must not come in unread. */
+/** Tells whether there is more of the content than was read, and that must not come in. */
 const isUnread = ({ extent = 'whole' }: Piece, { scan }: ResponseRules): boolean =>
   extent === 'crowded' || (extent === 'cut' && scan.beyond === 'end');
 
@@ -294,7 +299,7 @@ function outcomeOf(
   return cuts.length > 0 ? { redacted: toldRedactions(findings, cuts) } : {};
 }
 
-/** Tells whether the finding is not among those yet, and adds it. */
+/** Tells whether a finding was not counted before, and counts it. */
 function isFirst(counted: Set<string>, { outcome, reason }: AnswerFinding): boolean {
   const before = counted.size;
   return counted.add(`${outcome} ${reason}`).size > before;

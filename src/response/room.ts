@@ -1,7 +1,7 @@
-/** Is the time between two lines of the log about answers for which there was no room. */
+/** Milliseconds between two lines of the log about answers for which there was no room. */
 const toldEveryMs = 1_000;
 
-/** Limits the memory for answers that are being read, so that no tenant takes all of it from the others. */
+/** Bounds the memory for answers that are being read, so that no tenant takes all of it from the others. */
 export class AnswerRoom {
   readonly #bytesMax: number;
   readonly #tenantBytesMax: number;

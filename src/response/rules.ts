@@ -8,15 +8,15 @@ import { fieldOf, withoutField } from '../wire/http1/headers.ts';
 
 /* Rules for all that comes back: whole answers, their heads and trailers, events, messages. */
 
-/** Holds the rules for the answer to one call, at one moment. */
+/** The rules for the answer to one call, at one moment. */
 export interface ResponseRules {
   readonly gate: AnswerGate;
   readonly identity: Identity;
   readonly tenant: TenantConfig;
   readonly scan: ResponseScanConfig;
-  /** Says that bodies and messages are read, if only to know them again when they go out. */
+  /** Tells whether bodies and messages are read, if only to know them again when they go out. */
   readonly isRead: boolean;
-  /** Says that what comes back waits until it was read, so that it can be cut or refused. */
+  /** Tells whether what comes back waits until it was read, so that it can be cut or refused. */
   readonly isEnforced: boolean;
 }
 
@@ -57,11 +57,11 @@ function scanOf(
   };
 }
 
-/** Says what may become of content that was read. */
+/** The judgement of content that was read. */
 interface Judgement {
-  /** Say why it must not come in, redacted or not; empty where it may. */
+  /** Reasons why the content must not come in, redacted or not; empty where it may. */
   readonly reasons: readonly string[];
-  /** Are the classes that must be cut out of it. */
+  /** Classes that must be cut out of the content. */
   readonly cuts: readonly DataClass[];
 }
 
@@ -108,17 +108,19 @@ function classesToCut(
   });
 }
 
-/** Says why content must not come in although it would only have to be redacted. */
+/**
+ * Returns the reasons why content does not come in from which classes would have to be cut, and cannot be.
+ */
 export const unsanitizable = (classes: readonly DataClass[]): readonly string[] => [
   'RESPONSE_BLOCKED',
   'UNSANITIZABLE',
   ...classes,
 ];
 
-/** Says why content must not come in that nobody can read. */
+/** Reasons why content does not come in that nobody can read. */
 export const unreadable: readonly string[] = ['RESPONSE_BLOCKED', 'UNREADABLE'];
 
-/** Limits the redactions of one answer that a trace lists. */
+/** Number of redactions of one answer that a trace lists. */
 const toldRedactionsMax = 50;
 
 /** Lists the redactions for the trace, without any text. */
@@ -131,7 +133,7 @@ export function toldRedactions(
   return [...distinct.values()].slice(0, toldRedactionsMax);
 }
 
-/** Returns the head of an answer with cuts, with these reasons beside those of the call. */
+/** Returns the head of an answer that was cut, with these reasons beside those of the call. */
 export function redactedHead(
   { names }: AnswerGate,
   fields: readonly string[],
@@ -165,7 +167,10 @@ export const blocked = (reasons: readonly string[], why = seeTrace): GatewayErro
   );
 
 const seeTrace = 'The trace of the call says what was found.';
-/** Explains the refusal of an answer that is too long and in which nothing else was found. */
+/**
+ * Returns the explanation for an answer that is refused because it is too long, and nothing else was found in
+ * it.
+ */
 export const isLongerThan = (bytesMax: number): string =>
   `It is longer than the ${bytesMax} bytes that are read of it (response_scan.max_bytes).`;
 const none: readonly never[] = Object.freeze([]);

@@ -16,9 +16,9 @@ interface StreamOptions {
   readonly call: DecidedCall;
   readonly log: Log;
   readonly framing: Framing;
-  /** Names a coding that is decodable. */
+  /** Content coding of the stream, which is a decodable one. */
   readonly contentEncoding: string;
-  /** Says that content that is too long to be read does not come in. */
+  /** Tells whether content that is too long to be read does not come in. */
   readonly endsBeyond: boolean;
 }
 
@@ -27,7 +27,7 @@ export class InspectedStream implements EventTap {
   readonly coding: string;
   readonly #inspector: ResponseInspector;
   readonly #options: StreamOptions;
-  /** Say why an event did not come in. */
+  /** Reasons why an event did not come in. */
   #reasons: readonly string[] = [];
 
   constructor(inspector: ResponseInspector, options: StreamOptions) {

@@ -2,18 +2,21 @@ import type { LastWords, Splitter, StreamEvent } from './framing.ts';
 
 /* The port between a tapped answer and whoever decides what becomes of it. */
 
-/** Carries the part of an answer that is to be read. */
+/** The part of an answer that is to be read. */
 export interface TappedBytes {
   readonly status: number;
   readonly bytes: Buffer;
-  /** `cut`: there is more of it than is read; `crowded`: more than there was room for in memory. */
+  /**
+   * Extent of the bytes. `cut`: there is more of the answer than is read; `crowded`: more than there was room
+   * for in memory.
+   */
   readonly extent: 'whole' | 'cut' | 'crowded';
 }
 
 export interface Tap {
-  /** Limits the bytes that are read. */
+  /** Bytes of an answer that are read. */
   readonly bytesMax: number;
-  /** Says whether a held answer that is longer is refused; else the rest of it passes unread. */
+  /** Tells whether a held answer that is longer is refused; else the rest of it passes unread. */
   readonly endsBeyond?: boolean;
   /** Admits fields of the head, whatever is done with the body; by default all. */
   admitHead?(status: number, fields: readonly string[]): FieldsJudgement;
@@ -23,13 +26,16 @@ export interface Tap {
   handling(status: number, fields: readonly string[], chunk: Buffer | undefined): Handling;
   /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
   keep(bytes: number): boolean;
-  /** Is called with every chunk as it comes, also behind what is read. */
+  /** Hears every chunk as it comes, also behind what is read. */
   hear?(chunk: Buffer): void;
   /** Tells whether a whole answer that has gone out need not be read. */
   isKnownClean(bytes: Buffer): boolean;
-  /** Is called once, if any of the answer was to be read. Never rejects. */
+  /**
+   * Resolves to the judgement of an answer. It is called once, if any of the answer was to be read. Never
+   * rejects.
+   */
   seen(answer: TappedBytes): Promise<TappedJudgement>;
-  /** The tap for an answer that is handled as events. */
+  /** Tap for an answer that is handled as events. */
   readonly events?: EventTap | undefined;
   /** Returns the head of an answer that goes out redacted, for these reasons. */
   redactedFields(fields: readonly string[], reasons: readonly string[]): string[];
@@ -39,15 +45,15 @@ export interface Tap {
 
 /** Handles a stream that is let in event by event. */
 export interface EventTap {
-  /** Names the one content coding that is to be taken off the stream; '' where there is none. */
+  /** Content coding that is to be taken off the stream; '' where there is none. */
   readonly coding: string;
   /** Creates what takes the stream apart. */
   splitter(): Splitter;
   /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   admit(event: StreamEvent): Promise<Buffer | undefined>;
-  /** Is called where the stream is not what its coding says. It ends with the last words. */
+  /** Hears that the stream is not what its coding says. The stream then ends with the last words. */
   broken(error: Error): void;
-  /** Ends the stream in place of a refused event. */
+  /** End of the stream in place of a refused event. */
   readonly lastWords: LastWords;
 }
 
@@ -63,12 +69,12 @@ export type TrailersJudgement = Refused | AdmittedTrailers;
 
 interface AdmittedTrailers {
   readonly trailers: [string, string][];
-  /** Why some of them were cut; empty where none was. */
+  /** Reasons why some trailers were cut; empty where none was. */
   readonly reasons: readonly string[];
 }
 
 export interface Redacted {
-  /** The text that goes out in place of the answer, without a content coding. */
+  /** Text that goes out in place of the answer, without a content coding. */
   readonly instead: Buffer;
   readonly reasons: readonly string[];
 }

@@ -24,9 +24,9 @@ export class TappedAnswer implements Answer {
   /** Chunks to be read and, while the answer is held, to be sent. */
   #chunks: Buffer[] = [];
   #bytes = 0;
-  /** How much of them was read. */
+  /** Number of bytes of these chunks that were read. */
   #readBytes = 0;
-  /** While there is more to be read. */
+  /** Tells whether more is to be read. */
   #isReading = false;
   #isEnded = false;
   #isCrowded = false;
@@ -40,7 +40,7 @@ export class TappedAnswer implements Answer {
     answer.once('close', () => this.#closed());
   }
 
-  /** Is false until a head has gone out: until then another answer can replace it. */
+  /** Tells whether a head has gone out. Until then another answer can replace this one. */
   get headersSent(): boolean {
     return this.#answer.headersSent;
   }
@@ -53,7 +53,7 @@ export class TappedAnswer implements Answer {
     return this.#answer.destroyed;
   }
 
-  /** Is true for a held answer: it may still get trailers, which go out if they can. */
+  /** Tells whether trailers may go out. A held answer may still get some, which go out if they can. */
   get chunkedEncoding(): boolean {
     return this.#isHeld || this.#stream?.isHeadDue || this.#answer.chunkedEncoding;
   }
@@ -88,7 +88,7 @@ export class TappedAnswer implements Answer {
     this.#fields = handling === 'read' ? fields : [];
   }
 
-  /** Says that another answer was given, since this one failed before any of it had gone out. */
+  /** Tells whether another answer was given, since this one failed before any of it had gone out. */
   get #isReplaced(): boolean {
     return this.#isHeld && this.#answer.headersSent;
   }
@@ -139,7 +139,7 @@ export class TappedAnswer implements Answer {
     }
   }
 
-  /** Answers something else; nothing has gone out yet. */
+  /** Answers something else, since nothing has gone out yet. */
   #refuse(refused: Refused): void {
     this.#state = 'refused';
     this.#drop();
@@ -147,7 +147,7 @@ export class TappedAnswer implements Answer {
   }
 
   destroy(): void {
-    // A refused answer is complete; its connection may serve on.
+    // A refused answer is complete, and its connection may serve on.
     if (this.#state !== 'refused') this.#answer.destroy();
   }
 
@@ -197,7 +197,9 @@ export class TappedAnswer implements Answer {
     if (!isKept || this.#isEnough) this.#full();
   }
 
-  /** Says that enough was kept. Only bytes behind the limit tell that an answer is longer than is read. */
+  /**
+   * Tells whether enough was kept. Only bytes behind the limit tell that an answer is longer than is read.
+   */
   get #isEnough(): boolean {
     const { bytesMax, endsBeyond = false } = this.#tap;
     return endsBeyond && this.#isHeld ? this.#bytes > bytesMax : this.#bytes >= bytesMax;
@@ -215,7 +217,7 @@ export class TappedAnswer implements Answer {
     if (this.#state === 'holding') this.#release();
   }
 
-  /** Asks what may become of a held answer. */
+  /** Asks what may become of a held answer, and does it. */
   #judge(): void {
     this.#state = 'judging';
     this.#show().then(

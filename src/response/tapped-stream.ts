@@ -6,19 +6,19 @@ import type { EventTap } from './tap.ts';
 
 interface TappedStreamOptions {
   readonly status: number;
-  /** Flat; the length of the body is not known yet. */
+  /** Flat fields of the head. The length of the body is not known yet. */
   readonly fields: string[];
-  /** Is called with what comes, without its coding. */
+  /** Hears what comes, without its coding. */
   onData(bytes: Buffer): void;
-  /** Is called when it takes more again, after `write` has returned false. */
+  /** Notes that more is taken again, after `write` has returned false. */
   onFlow(): void;
-  /** Is called once, where nothing more comes in. */
+  /** Hears, once, that nothing more comes in. */
   onRefused(): void;
 }
 
 /** Writes an answer that is let in event by event. Its head goes out with the first event. */
 export class TappedStream {
-  /** The trailers that may come in. */
+  /** Trailers that may come in. */
   trailers: [string, string][] = [];
   readonly #answer: Answer;
   readonly #tap: EventTap;
@@ -26,7 +26,7 @@ export class TappedStream {
   readonly #gate: EventGate;
   readonly #decoded: DecodedStream | undefined;
   #isHeadDue = true;
-  /** The trailers may not come in. */
+  /** Tells whether the trailers may not come in. */
   #isEndRefused = false;
 
   constructor(answer: Answer, tap: EventTap, options: TappedStreamOptions) {
@@ -40,7 +40,9 @@ export class TappedStream {
     answer.on('drain', () => decoded.resume());
   }
 
-  /** Says that the head has not gone out. A stream that breaks off before its first event is no answer. */
+  /**
+   * Tells whether the head has not gone out. A stream that breaks off before its first event is no answer.
+   */
   get isHeadDue(): boolean {
     return this.#isHeadDue;
   }
@@ -51,7 +53,10 @@ export class TappedStream {
     this.#answer.writeHead(this.#options.status, this.#options.fields);
   }
 
-  /** Returns false where it takes no more for now; then `onFlow` or a drain of the answer follows. */
+  /**
+   * Writes a chunk. Returns false where no more is taken for now; then `onFlow` or a drain of the answer
+   * follows.
+   */
   write(chunk: Buffer): boolean {
     if (this.#decoded) return this.#decoded.write(chunk);
     this.#options.onData(chunk);
@@ -76,7 +81,7 @@ export class TappedStream {
     this.#decoded?.close();
   }
 
-  /** Says that another answer was given, since this one failed before any of it had gone out. */
+  /** Tells whether another answer was given, since this one failed before any of it had gone out. */
   get #isReplaced(): boolean {
     return this.#isHeadDue && this.#answer.headersSent;
   }

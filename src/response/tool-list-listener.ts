@@ -4,23 +4,26 @@ import { mayListTools, toolLists } from '../tenants/listed-tools.ts';
 import { EventStream } from './event-stream.ts';
 
 export interface ToolListListenerOptions {
-  /** Limits the bytes of one event. */
+  /** Bytes that one event may have. */
   readonly bytesMax: number;
-  /** See `EventStream`. */
+  /** Tells whether so many more bytes may be kept, as for `EventStream`. */
   keep(bytes: number): boolean;
-  /** Says that the call spoke MCP. A stream of any other call must begin as one of that protocol does. */
+  /** Tells whether the call spoke MCP. A stream of any other call must begin as one of that protocol does. */
   readonly isMcp: boolean;
-  /** Says that an event that is too long to be kept may well be a list. */
+  /** Tells whether an event that is too long to be kept may well be a list. */
   readonly isListDue: boolean;
-  /** Says that the call asked for another page than the first. */
+  /** Tells whether the call asked for another page than the first. */
   readonly isFurtherPage: boolean;
-  /** Is called for one list after the other. Never rejects. */
+  /** Takes one list after the other. Never rejects. */
   onList(list: SeenList): Promise<void>;
 }
 
-/** Limits the events with lists that are read of one stream. One more is reported as an unread list. */
+/** Number of events with lists that are read of one stream. One more is reported as an unread list. */
 export const listsPerStreamMax = 64;
-/** Begins a stream of the transport that MCP had before 2025-03-26, and names where messages are posted. */
+/**
+ * Type of the event that begins a stream of the transport that MCP had before 2025-03-26. It names where
+ * messages are posted.
+ */
 const firstEvent = 'endpoint';
 
 const unread: SeenList = { tools: undefined, isPart: true, hasMore: false };

@@ -8,10 +8,10 @@ import type { Exchange } from '../wire/server/exchange.ts';
 import { eventsIn } from './event-stream.ts';
 import { ToolListListener } from './tool-list-listener.ts';
 
-/** Limits what is kept of an answer, as `Tap` does, and keeps what was found. */
+/** The room for what is kept of an answer, as in `Tap`, and a place for what was found. */
 interface Room {
   readonly bytesMax: number;
-  /** Limits the body of the call, as the tenant wants it. */
+  /** Bytes up to which the body of the call is decoded, as the tenant wants it. */
   readonly maxDecodedBytes: number;
   keep(bytes: number): boolean;
   /** Keeps facts with the trace of the call. */
@@ -24,14 +24,14 @@ interface AnswerHead {
   readonly contentEncoding: string;
 }
 
-/** Limits the drifts of one stream that its trace keeps. */
+/** Number of drifts of one stream that its trace keeps. */
 const driftsMax = 4;
 const eventStreamType = /^text\/event-stream\b/i;
 const unread = { tools: undefined, hasMore: false };
 
 /** Looks for the tools that an MCP server lists in the answer to one call, be it JSON or a stream. */
 export class ToolListScan {
-  /** Says that the call spoke MCP. */
+  /** Tells whether the call spoke MCP. */
   readonly isMcp: boolean;
   readonly #gate: AnswerGate;
   readonly #call: DecidedCall;
@@ -47,7 +47,9 @@ export class ToolListScan {
     this.#room = room;
   }
 
-  /** Takes the head. Streams of MCP, and what may be its old transport, are read as they pass. */
+  /**
+   * Takes the head of the answer. Streams of MCP, and what may be its old transport, are read as they pass.
+   */
   begin(head: AnswerHead, exchange: Pick<Exchange, 'answer'>): void {
     this.#head = head;
     const isGet = this.#call.method === 'GET';
@@ -93,7 +95,9 @@ export class ToolListScan {
     return drift;
   }
 
-  /** Returns a whole answer's lists. A compressed stream may come here, since it was not read in passing. */
+  /**
+   * Returns the lists of a whole answer. A compressed stream may come here, since it was not read in passing.
+   */
   #listsIn(plain: Buffer): readonly (ListedTools | typeof unread)[] {
     const texts = eventStreamType.test(this.#head.contentType) ? eventsIn(plain) : [plain.toString()];
     return texts.filter(mayListTools).flatMap((text): (ListedTools | typeof unread)[] => {

@@ -49,7 +49,10 @@ const opaqueTypes =
   /^(?:image\/(?!svg)|audio\/|video\/|font\/|binary\/octet-stream|application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|pdf|java-archive|vnd\.))/i;
 /** Matches formats of text, by their suffix (RFC 6839). */
 const textSuffix = /\+(?:json|xml)\b/i;
-/** Limit the sample of the first chunk. Shorter content is read whatever its type says. */
+/**
+ * Bytes of the sample of the first chunk, at least and at most. Shorter content is read whatever its type
+ * says.
+ */
 const sampleBytesMin = 64;
 const sampleBytesMax = 512;
 
@@ -67,12 +70,12 @@ const isStream = (fields: readonly string[]): boolean =>
   isLinewise(fields) ||
   /^(?:application\/grpc|multipart\/x-mixed-replace)/i.test(fieldOf(fields, 'content-type'));
 
-/** Tells whether an answer is read as it comes: it has no coding, or one that can be taken off so. */
+/** Tells whether an answer is made of events that can be read one by one: lines, or messages of gRPC. */
 const hasEvents = (fields: readonly string[]): boolean =>
   isLinewise(fields) || isGrpcType(fieldOf(fields, 'content-type'));
 
 /**
- * Returns where the answer to a call is to be written. It goes to the agent as it is, unless `response_scan`
+ * Returns the writer for the answer to a call. The answer goes to the agent as it is, unless `response_scan`
  * of the tenant, the tool or the route asks for the inspector.
  */
 export function answerFor(
@@ -257,7 +260,7 @@ class InspectedAnswer implements Tap {
 /** The facts of the head that tell how the body is read. */
 type AnswerContent = Omit<Piece, 'bytes'> & { readonly contentEncoding: string };
 
-/** Tells whether the body passes unread: no text is called so, and none begins so. */
+/** Tells whether a body passes unread: its type is not one of text, and it does not begin as text. */
 const passesUnread = ({ contentType, contentEncoding }: AnswerContent, chunk: Buffer): boolean =>
   contentEncoding === '' &&
   opaqueTypes.test(contentType) &&
