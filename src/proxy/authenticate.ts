@@ -65,7 +65,10 @@ export function claimedBy(
   return from.isKeyless ? claimedWithoutKey(claimed) : { ...from.claimed, ...claimed };
 }
 
-/** Returns why a call without a key is refused: it names an agent, which takes a key. */
+/**
+ * Returns why a call without a key is refused: it names an agent, which takes a key. Undefined where it names
+ * none.
+ */
 export const refusalOfClaim = ({ agentId }: Claimed): GatewayError | undefined =>
   agentId === undefined
     ? undefined

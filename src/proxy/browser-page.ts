@@ -44,7 +44,7 @@ export function whyShownAsPage(fields: readonly string[]): GatewayError | undefi
 
 /**
  * Removes the session of the console from the fields of a call, since no upstream shall see it. Browsers send
- * it to whatever answers on this host. `fields` is flat, and returned as it is where it has none.
+ * it to whatever answers on this host. `fields` is flat, and returned as it is where it has no session.
  */
 export function withoutSession(fields: readonly string[]): readonly string[] {
   let kept: string[] | undefined;

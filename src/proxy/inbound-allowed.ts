@@ -9,7 +9,10 @@ import { kept } from '../util/kept.ts';
 import { compilePathGlob, type PathGlob } from '../util/path-glob.ts';
 import type { InboundPath } from './inbound-path.ts';
 
-/** Returns why the route does not take the method of a call, on its request line or named in its place. */
+/**
+ * Returns why the route does not take the method of a call, on its request line or named in its place; else
+ * undefined.
+ */
 export function whyMethodNotAllowed(
   gate: EntranceGate,
   { allowedMethods, tenantId }: InboundRoute,
@@ -24,7 +27,10 @@ export function whyMethodNotAllowed(
 
 const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();
 
-/** Returns why the route does not lead to a path. Each reading of the path must be allowed. */
+/**
+ * Returns why the route does not lead to a path; undefined where it does. Each reading of the path must be
+ * allowed.
+ */
 export function whyPathNotAllowed(
   { allowedPaths }: InboundRoute,
   { rest }: InboundPath,

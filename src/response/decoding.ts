@@ -4,7 +4,9 @@ import type { OpenDecoding } from '../wire/client/decoding.ts';
 
 /** Receives a stream as it comes. */
 export interface StreamSink {
-  /** Returns false where it should wait for `onFlow`, or for the answer to take more. */
+  /**
+   * Takes a chunk. Returns false where the sender should wait for `onFlow`, or for the answer to take more.
+   */
   write(chunk: Buffer): boolean;
   end(chunk?: Buffer): void;
 }

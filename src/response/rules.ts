@@ -109,7 +109,7 @@ function classesToCut(
 }
 
 /**
- * Returns the reasons why content does not come in from which classes would have to be cut, and cannot be.
+ * Returns the reasons why content does not come in: it would have to be redacted, and cannot be.
  */
 export const unsanitizable = (classes: readonly DataClass[]): readonly string[] => [
   'RESPONSE_BLOCKED',

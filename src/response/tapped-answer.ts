@@ -217,7 +217,7 @@ export class TappedAnswer implements Answer {
     if (this.#state === 'holding') this.#release();
   }
 
-  /** Asks what may become of a held answer, and does it. */
+  /** Has a held answer judged, and does what the judgement says. */
   #judge(): void {
     this.#state = 'judging';
     this.#show().then(

@@ -260,7 +260,10 @@ class InspectedAnswer implements Tap {
 /** The facts of the head that tell how the body is read. */
 type AnswerContent = Omit<Piece, 'bytes'> & { readonly contentEncoding: string };
 
-/** Tells whether a body passes unread: its type is not one of text, and it does not begin as text. */
+/**
+ * Tells whether a body passes unread: it has no coding, its type is not one of text, and it begins as no text
+ * does.
+ */
 const passesUnread = ({ contentType, contentEncoding }: AnswerContent, chunk: Buffer): boolean =>
   contentEncoding === '' &&
   opaqueTypes.test(contentType) &&

@@ -121,7 +121,7 @@ export class Connection implements Carrier, TurnEndListener {
     try {
       this.#read(bytes);
     } catch (error) {
-      // An exchange that is over has nobody else to hear its error.
+      // Once the exchange is over, nobody else would hear of its error.
       if (!this.#exchange && !(error instanceof MalformedMessage)) throw error;
       this.#fail(error);
     }

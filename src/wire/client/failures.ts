@@ -105,7 +105,7 @@ export function toExchangeFailure(error: unknown, isAnswering: boolean): Gateway
 const toProtocolFailure = (detail: string, cause: unknown): GatewayError =>
   new GatewayError('UPSTREAM_PROTOCOL', detail, {}, cause);
 
-/** Says why the answer is none that HTTP/2 would carry on, and quotes nothing of it. */
+/** Says why an answer breaks HTTP/2, and quotes nothing of it. */
 export class MalformedStream extends Error {}
 
 /** Says that a connection or stream closed, and names no other error. */

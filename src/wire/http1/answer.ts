@@ -1,6 +1,6 @@
 /**
- * The writer of an answer to a client: an `http.ServerResponse`, whose names these are, or our own. Nothing
- * is sent before `writeHead`; the head goes out with the first chunk, the end, or `flushHeaders`.
+ * The writer of an answer to a client. Its names are those of `http.ServerResponse`. Nothing is sent before
+ * `writeHead`; the head goes out with the first chunk, the end, or `flushHeaders`.
  */
 export interface Answer {
   /** Tells whether a head was sent, or is about to be: there is no second one. */

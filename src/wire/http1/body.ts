@@ -3,8 +3,8 @@ import { Gathered } from './gathered.ts';
 import { MalformedMessage, parseTrailers, textChars, tokenChars } from './head.ts';
 
 /**
- * Stand in place of a number of bytes where a body ends with its last chunk, or with the connection. Neither
- * is -1, as a head has it that declares no length.
+ * Lengths of bodies that end with their last chunk, or with the connection. Neither is -1, which stands for
+ * no declared length in a head.
  */
 export const chunked = -2;
 export const untilClose = -3;

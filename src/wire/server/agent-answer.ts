@@ -86,7 +86,7 @@ export class AgentAnswer implements Answer {
       if (known === 'transfer-encoding') throw new TypeError('How an answer is sent is not for its fields.');
       if (known === 'content-length') {
         length = toLength(value, length);
-        // RFC 9110, 8.6: a client that believed it would wait for a body.
+        // A client that believed the length would wait for a body (RFC 9110, 8.6).
         if (status === 204) continue;
       }
       hasDate ||= known === 'date';

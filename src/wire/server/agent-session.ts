@@ -44,7 +44,7 @@ export class AgentSession implements Served {
       strictSingleValueFields: false,
       settings: {
         ...{ maxConcurrentStreams: streamsMax, maxHeaderListSize: maxHeaderBytes, enablePush: false },
-        // RFC 8441, 3: this offers WebSocket on streams.
+        // This offers WebSocket on streams (RFC 8441, 3).
         enableConnectProtocol: true,
       },
     });

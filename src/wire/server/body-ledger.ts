@@ -8,7 +8,7 @@ import type { ConnectionOwner } from './connections.ts';
  * Counts how many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept
  * until its call has ended. It is held for as long: it may wait for a reader, for an upstream, or for the end
  * of a streamed answer. Each agent has the room that the configuration says, and all agents together have a
- * few times as much. Of several tenants none holds more than stays free for others.
+ * few times as much. Where there are several tenants, none holds more than stays free for others.
  */
 
 /** Longest body that is not counted. Connections bound such bodies, and most calls never ask the ledger. */

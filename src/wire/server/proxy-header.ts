@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
  * The header of the PROXY protocol, versions 1 and 2, by which a load balancer says before anything else
  * where a connection comes from (https://www.haproxy.org/download/3.0/doc/proxy-protocol.txt). It is read
  * strictly. The bytes after it are whatever the client sends. None of those may be read as a part of the
- * header, and no part of the header as theirs.
+ * header, and no part of the header as the client's.
  */
 
 /** A whole header, which takes up the first `length` bytes. */

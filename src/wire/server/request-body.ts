@@ -85,8 +85,8 @@ export class RequestBody {
   }
 
   /**
-   * Drops the body of a client that has left. Who collects is not told; who receives has begun with what
-   * came, and is.
+   * Drops the body of a client that has left. Who collects is not told. Who receives is told, having begun
+   * with what came.
    */
   abandon(): void {
     const receiver = this.#receiver;

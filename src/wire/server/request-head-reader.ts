@@ -92,8 +92,8 @@ function checkConnect({ contentLength, isChunked }: ParsedRequestHead, mayConnec
 }
 
 /**
- * Checks the method, and that there is one Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2). Of two, a
- * server of several hosts would pick whichever it likes.
+ * Checks the method, and that there is one Host, which only HTTP/1.0 may leave out (RFC 9112, 3.2). A server
+ * of several hosts would pick whichever it likes of two.
  */
 function checkHead({ method, fields, isHttp10 }: ParsedRequestHead): void {
   if (!knownMethods.has(method)) throw new MalformedMessage('The method is unknown.');

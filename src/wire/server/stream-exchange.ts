@@ -58,7 +58,7 @@ export class StreamExchange implements Exchange {
    */
   checkDeadline({ request, idle }: AllowedTicks): void {
     // Node keeps a closed stream, and its connection with it, until the rest of the stream is read. Nobody
-    // reads it any more.
+    // reads it any more, so it is destroyed.
     if (this.stream.closed) {
       this.stream.destroy();
       return;

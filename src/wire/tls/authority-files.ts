@@ -99,7 +99,7 @@ function finish({ certFile, keyFile }: PairFiles): void {
       { cause: error },
     );
   }
-  // Left behind by a crash between giving the key its name and taking the pending one away.
+  // A crash between giving the key its name and taking the pending one away leaves this file behind.
   rmSync(pendingName(keyFile, keyId), { force: true });
 }
 

@@ -90,8 +90,8 @@ function complaintAbout(certificate: X509Certificate, key: KeyObject, nowMs: num
  */
 function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } {
   const [body] = derChildrenOf(certificate.raw);
-  // RFC 5280, 4.1: version [0] (always there in one with extensions), serial, signature, issuer, validity,
-  // subject, …
+  // The fields are version [0] (always there in a certificate with extensions), serial, signature, issuer,
+  // validity, subject, … (RFC 5280, 4.1).
   const fields = derChildrenOf(body ?? certificate.raw);
   const name = fields[5];
   const extensions = fields.find((field) => field[0] === 0xa3);

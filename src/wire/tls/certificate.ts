@@ -105,7 +105,7 @@ export const subjectKeyId = (keyId: Buffer): Buffer => extension(subjectKeyIdOid
 export function keyIdOf(publicKey: KeyObject): Buffer {
   const [, subjectPublicKey] = derChildrenOf(publicKey.export({ type: 'spki', format: 'der' }));
   if (!subjectPublicKey) throw new TypeError('The public key has no bits.');
-  // Without the header of the BIT STRING and its count of unused bits.
+  // The header of the BIT STRING and its count of unused bits are left out.
   return createHash('sha256').update(contentOf(subjectPublicKey).subarray(1)).digest().subarray(0, 20);
 }
 

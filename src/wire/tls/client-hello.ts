@@ -38,7 +38,7 @@ export function readFirstWords(bytes: Buffer): FirstWords | undefined {
   if (type < firstRecordType || type > lastRecordType) return other;
   if (major === undefined) return undefined;
   if (major !== majorVersion) return other;
-  // A hello comes first. Some servers pass over what stands before it, so we would read it differently.
+  // Nothing may stand before the hello, since some servers pass over it.
   if (type !== handshakeRecord) return malformed;
   const hello = gatherHello(bytes);
   if (hello === undefined) return bytes.length < helloBytesMax ? undefined : malformed;

@@ -83,7 +83,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
         notAfterMs: expiresAtMs,
         subject: encode(distinguishedName(hasCommonName ? [[commonNameOid, host]] : [])),
         publicKey,
-        // RFC 5280, 4.2.1.6: where the subject is empty, subjectAltName is critical.
+        // Where the subject is empty, subjectAltName is critical (RFC 5280, 4.2.1.6).
         extensions: [
           ...constantExtensions,
           extension('2.5.29.17', !hasCommonName, sequence(alternativeName)),

@@ -5,9 +5,9 @@ import { RecentMap } from '../../../util/recent-map.ts';
 /*
  * Names are looked up in threads, of which there are few, and a name server that never answers keeps one for
  * many seconds. So that names of one agent's choice cannot keep all threads, each domain has a few of them at
- * a time, and those that wait are served domain by domain in turn. Some threads are for domains that have
- * answered before: of dead ones there are many. Within a domain, names that have answered come first, since a
- * part of it may be dead. A name that is being looked up already is not looked up twice.
+ * a time, and those that wait are served domain by domain in turn. Some threads are kept for domains that
+ * have answered before, since there are many dead ones. Within a domain, names that have answered come first,
+ * since a part of it may be dead. A name that is being looked up already is not looked up twice.
  */
 
 type Answers = readonly { readonly address: string }[];

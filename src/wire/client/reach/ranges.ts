@@ -30,7 +30,7 @@ const specialRanges: Readonly<Record<string, readonly string[]>> = {
   'discard-only': ['100::/64', '100:0:0:1::/64'],
   'segment routing': ['5f00::/16'],
   'IETF protocol assignments': ['192.0.0.0/24', '2001::/23'],
-  // The last: of IPv6 only 2000::/3 is handed out (RFC 4291, 2.4), and these three are the rest of it.
+  // These come last. Of IPv6 only 2000::/3 is handed out (RFC 4291, 2.4), and these three are the rest of it.
   reserved: ['240.0.0.0/4', '::/3', '4000::/2', '8000::/1'],
 };
 

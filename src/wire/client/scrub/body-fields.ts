@@ -15,11 +15,13 @@ const bodyFields: ReadonlySet<string> = new Set([
 
 const isBodyField = (name: string): boolean => bodyFields.has(name) || name.startsWith('x-amz-checksum-');
 
-/** Returns the flat head of a request whose body was redacted, without those fields. */
+/** Returns the flat head of a request whose body was redacted, without the fields about the body before. */
 export const withoutBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => !isBodyField((fields[i & ~1] as string).toLowerCase()));
 
-/** Fields that go from answers besides. A part of a redacted body would be a part of something else. */
+/**
+ * Fields that are removed from answers besides. A part of a redacted body would be a part of something else.
+ */
 const ofAnswers: ReadonlySet<string> = new Set([
   'content-length',
   'accept-ranges',
@@ -30,8 +32,8 @@ const ofAnswers: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns the flat head, or the trailers, of an answer whose body is redacted or may be, without those
- * fields. A strong ETag promises the same bytes (RFC 9110, 8.8.1); a weak one stays true.
+ * Returns the flat head, or the trailers, of an answer whose body is redacted or may be, without the fields
+ * about the body before. A strong ETag promises the same bytes (RFC 9110, 8.8.1); a weak one stays true.
  */
 export const withoutAnswerBodyFields = (fields: readonly string[]): string[] =>
   fields.filter((_, i) => {

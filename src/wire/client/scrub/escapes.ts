@@ -15,7 +15,9 @@ const nestedBytesMax = 16;
 const backslashesMax = 8;
 const digitsMax = 7;
 
-/** Bytes that no character exceeds. The longest escape is `\\\\\\\\u002f`. */
+/**
+ * Bytes that no character exceeds. The longest escape, `\\\\\\\\u002f`, may begin at the last of `nestedBytesMax` bytes.
+ */
 export const characterBytesMax = nestedBytesMax + backslashesMax + 5;
 
 const percent = 0x25;

@@ -61,7 +61,7 @@ export function toViews(secrets: readonly string[]): readonly ScrubView[] {
   // The cursor of a page, for example, is the base64 of a URL.
   const inBase64 = [...encodings, ...secrets.map((it) => Buffer.from(encodeURIComponent(it.toWellFormed())))];
   return [
-    // A character escaped twice over takes this many bytes: `\\u0041`.
+    // A character may be escaped twice over: `\\u0041`.
     toView(foldText, [...encodings, ...encodings.map(unescaped)], secretLengthMin, 8),
     toView(
       foldHex,

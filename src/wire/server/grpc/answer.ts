@@ -8,7 +8,7 @@ type Listener = () => void;
 
 /**
  * Writes the answer to a gRPC call. One that is cut off after its head ends with the status of a failed call.
- * Of a reset the client's program would see nothing but the reset.
+ * A reset would tell the client's program nothing of the reason.
  */
 export class GrpcAnswer implements Answer {
   readonly #answer: Answer;
@@ -88,8 +88,8 @@ const unavailable = 14;
 const internal = 13;
 
 /**
- * Status of gRPC by status of HTTP ("HTTP to gRPC Status Code Mapping"). Too large and too many are
- * RESOURCE_EXHAUSTED, unlike there.
+ * Status of gRPC by status of HTTP ("HTTP to gRPC Status Code Mapping"). Unlike there, 413 and 429 are
+ * RESOURCE_EXHAUSTED.
  */
 const codes: Readonly<Record<number, number>> = {
   401: 16,
