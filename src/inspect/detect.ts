@@ -4,28 +4,31 @@ import type { DetectorEngine } from './match/engine.ts';
 import { sha256Of } from './patterns/tuning.ts';
 import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
 
-/* Reports what reading finds in a body, in the detail that somebody who tunes detectors needs. */
+/* Reports what reading finds in a body, in the detail that people need who tune detectors. */
 
 export interface Detection {
   readonly kind: string;
   readonly class: DataClass;
   readonly confidence: Confidence;
-  /** Has the form of a scan's location: `body:$.path`. */
+  /** The place, in the form of a scan's location: `body:$.path`. */
   readonly location: string;
-  /** Says where the first byte stands in the content, counted from 1; the column counts characters. */
+  /** The line of the first byte, counted from 1, and below it the column, which counts characters. */
   readonly line: number;
   readonly column: number;
-  /** Names the decoders that led to it, outermost first; empty where it stands undecoded. */
+  /** The decoders that led to it, outermost first; empty where it stands undecoded. */
   readonly encodings: readonly string[];
-  /** Holds the digests that `allow_sha256` needs to allow it, one for each form in which it was found. */
+  /** The digests that `allow_sha256` needs to allow it, one for each form in which it was found. */
   readonly sha256: readonly string[];
-  /** Shows the text around it on its line, with every finding masked. */
+  /** The text around it on its line, with every finding masked. */
   readonly preview: string;
 }
 
 export interface Detected {
   readonly findings: readonly Detection[];
-  /** Says why reading stopped before the end, so that there may be more findings. */
+  /**
+   * The reason why reading stopped before the end, so that there may be more findings; undefined where it did
+   * not.
+   */
   readonly unreadable: string | undefined;
 }
 
@@ -67,8 +70,8 @@ interface Form {
 }
 
 /**
- * Maps each detector and place to the forms in which it was found. A value joined from several fields has no
- * form.
+ * Maps each detector and place to the form in which it was found. A value joined from several fields has
+ * none.
  */
 function formsOf(views: readonly View[], engine: DetectorEngine, { isOver }: ReadBounds): Map<string, Form> {
   const forms = new Map<string, Form>();
@@ -94,7 +97,7 @@ const keyOf = (kind: string, start: number, end: number): string => `${kind}:${s
 
 const lineFeed = 0x0a;
 
-/** Returns line and column of offsets, which must be asked for in ascending order. */
+/** Returns what tells line and column of offsets, which must be asked for in ascending order. */
 function placesIn(bytes: Buffer): (at: number) => { line: number; column: number } {
   let next = 0;
   let line = 1;

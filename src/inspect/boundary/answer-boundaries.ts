@@ -7,16 +7,19 @@ import type { BoundaryReader } from './boundary-reader.ts';
 
 /*
  * Finds what is spread over the messages of one answer: a model writes a secret token by token, each in an
- * event of its own. The end of each text is remembered by the text's path and read again together with the
- * text there in the next message.
+ * event of its own. The end of each text is remembered by the text's path. It is read again together with the
+ * text at that path in the next message.
  */
 
-/** Limits the paths whose ends are remembered; those that came last are kept. */
+/** Bound on the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
-/** From this length on, a text that equals the end before it is the same field again, no continuation. */
+/**
+ * Bytes of a text that, where it equals the end before it, is taken for the same field again and not for its
+ * continuation.
+ */
 const sameBytesMin = 8;
 export interface BoundaryFindings {
-  /** Have their places in the message. */
+  /** The findings, with their places in the message. */
   readonly findings: readonly Finding[];
   readonly injection: PromptInjection;
   readonly unreadable: string | undefined;
@@ -25,7 +28,7 @@ export interface BoundaryFindings {
 export interface BoundaryMessage {
   readonly bytes: Buffer;
   readonly isProtobuf: boolean;
-  /** Says that something was found in the message, which may go on in the next one. */
+  /** Tells whether something was found in the message, which may go on in the next one. */
   readonly isTelling: boolean;
 }
 

@@ -8,10 +8,10 @@ import type { CallPart } from '../read-part.ts';
  * length or a request id are left out, so that similar heads of one upstream are read once.
  */
 
-/** Tells where a field stands in the text; `at` is the index of its name in the flat list. */
+/** The place of a field in the text; `at` is the index of its name in the flat list. */
 export interface FieldPlace {
   readonly at: number;
-  /** Is in lower case. */
+  /** The name in lower case. */
   readonly name: string;
   readonly start: number;
   readonly valueStart: number;
@@ -19,7 +19,7 @@ export interface FieldPlace {
 }
 
 export interface FieldsText {
-  /** Has one character for each byte. */
+  /** The text, with one character for each byte. */
   readonly text: string;
   readonly places: readonly FieldPlace[];
 }
@@ -27,7 +27,7 @@ export interface FieldsText {
 const time = /^[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d GMT$/;
 const count = /^\d{1,10}$/;
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** Lists the fields that are not read where their values have the given form. */
+/** Fields that are not read where their values have the given form. */
 const plainForms = new Map<string, RegExp>([
   ...['date', 'expires', 'last-modified'].map((it) => [it, time] as const),
   ...['content-length', 'age', 'retry-after', 'grpc-status'].map((it) => [it, count] as const),
@@ -107,17 +107,17 @@ export function fieldsPart(fields: FieldsText, host: string): CallPart {
   };
 }
 
-/** Lists fields with values that a host hands out for itself: sessions, challenges, results of a login. */
+/** Matches fields with values that a host hands out for itself: sessions, challenges, results of a login. */
 const ownFields =
   /^(?:set-cookie2?|authorization|(?:www|proxy)-authenticate|(?:proxy-)?authentication-info|(?:x-)?(?:auth|access|refresh|id|subject|session|security|csrf|xsrf)-?(?:token|id))$/;
-/** Lists the fields that hold a URL. */
+/** Matches fields that hold a URL. */
 const leadingFields = /^(?:location|content-location|refresh|link)$/;
-/** Matches ids of detectors of secrets that are no session although they have no vendor. */
+/** Matches ids of detectors without a vendor whose secrets are no sessions. */
 const noSession =
   /password|passphrase|credentials|seed|wallet|keystore|key-pair|webhook|macaroon|(?:private|secret|signing|unseal|machine|master|recovery|server|postern|bip38)-key|-u(?:rl|ri)$/;
 /** Matches the query parameters that sign a URL for one use and a short time. */
 const signing = /^(?:x-(?:amz|goog)-[a-z-]{1,32}|sig|signature)$/i;
-/** Distance before a secret in which its URL is looked for, since one field may hold many. */
+/** Characters before a secret in which its URL is looked for, since one field may hold many. */
 const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 

@@ -2,12 +2,12 @@ import type { View } from '../decode/views.ts';
 import { type Evidence, type InjectionReader, injectionScoreMin } from '../injection/reader.ts';
 import type { CallPart } from '../read-part.ts';
 
-/** Tells whether the content gives orders to the agent that reads it. */
+/** A judgement on whether content gives orders to the agent that reads it. */
 export interface PromptInjection {
   readonly detected: boolean;
-  /** Score from 0 to 1. */
+  /** The score, from 0 to 1. */
   readonly score: number;
-  /** Lists what made it count; empty where nothing was detected. */
+  /** The evidence that made it count; empty where there was none. */
   readonly findings: readonly { readonly kind: string; readonly location: string }[];
 }
 
@@ -15,7 +15,7 @@ export const notDetected: PromptInjection = { detected: false, score: 0, finding
 
 export interface InjectionBounds {
   readonly isOver: () => boolean;
-  /** Place up to which evidence does not count; 0 by default. */
+  /** The place up to which evidence does not count; 0 by default. */
   readonly from?: number;
 }
 

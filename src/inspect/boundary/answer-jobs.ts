@@ -14,51 +14,54 @@ import { notDetected, type PromptInjection, readInjection } from './answer-injec
 
 /* Reads the answer of an upstream, from plain data to plain data. */
 
-/** Body of an upstream's answer. */
+/** The body of an upstream's answer. */
 export interface AnswerContent {
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly contentEncoding: string;
-  /** Holds what its header fields say about the coding of the messages in it. */
+  /** The values of its header fields on the coding of the messages in it. */
   readonly messageCodings?: readonly string[];
 }
 
 export interface AnswerReading {
   readonly classes: readonly DataClass[];
-  /** Have their places in `plain`, where they stand in it undecoded. */
+  /** The findings, with their places in `plain`, where they stand in it undecoded. */
   readonly findings: readonly Finding[];
-  /** Counts the distinct places that hold something of a class. */
+  /** The number of distinct places that hold something of a class. */
   readonly places: number;
-  /** Counts the distinct values of a class. */
+  /** The number of distinct values of a class. */
   readonly values: number;
   readonly injection: PromptInjection;
-  /** Answer without its content coding; empty where that cannot be taken off to the end. */
+  /** The answer without its content coding; empty where that cannot be taken off to the end. */
   readonly plain: Buffer;
-  /** Holds the content and its decoded forms, as far as they could be read. */
+  /** The content and its decoded forms, as far as they could be read. */
   readonly texts: readonly Buffer[];
-  /** Names the classes of what is found, without tokens that the answer issues. */
+  /** The classes of what was found, without tokens that the answer issues. */
   readonly sensitiveClasses: readonly DataClass[];
-  /** Holds the credentials as they stand in it, issued tokens among them. */
+  /** The credentials as they stand in it, issued tokens among them. */
   readonly secrets: readonly Buffer[];
   /**
-   * Holds the credentials given out as tokens: for access, perhaps at another host, and for renewal at their
+   * The credentials given out as tokens: for access, perhaps at another host, and for renewal at their
    * origin.
    */
   readonly granted: { readonly access: readonly Buffer[]; readonly renewal: readonly Buffer[] };
-  /** Says why it could not be read to its end, in a sentence that quotes no content. */
+  /**
+   * The reason why it could not be read to its end, in a sentence that quotes no content; undefined where it
+   * could.
+   */
   readonly unreadable: string | undefined;
 }
 
-/** Adds whether nothing at all was found, not even of low confidence. */
+/** A reading that tells whether nothing at all was found, not even of low confidence. */
 export interface FirstReading extends AnswerReading {
   readonly isClean: boolean;
 }
 
-/** Says what is to be cut out of an answer. */
+/** The parts that are to be cut out of an answer. */
 export interface Redaction {
-  /** Always contain SECRETS. */
+  /** The classes of the findings to be cut, SECRETS always among them. */
   readonly classes: readonly DataClass[];
-  /** Says that only the start was read, so that a finding at its end may go on. */
+  /** Tells whether only the start was read, so that a finding at its end may go on. */
   readonly isStart?: boolean;
 }
 
@@ -69,8 +72,8 @@ const accessPlace = /^body:\$(?:\.\w{1,64})?\.(?:(?:access|id|session|auth)?_?to
 const renewalPlace = /^body:\$(?:\.\w{1,64})?\.refresh_?token$/i;
 const noBytes = Buffer.alloc(0);
 /**
- * Lists where a token endpoint puts issued tokens (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3); a token type
- * must stand beside them.
+ * Places where a token endpoint puts issued tokens (RFC 6749, 5.1; OpenID Connect Core, 3.1.3.3); a token
+ * type must stand beside them.
  */
 const issuedPlaces: ReadonlySet<string> = new Set([
   'body:$.access_token',
@@ -80,7 +83,7 @@ const issuedPlaces: ReadonlySet<string> = new Set([
 const tokenType = /"token_type"\s{0,16}:/;
 const tokenAnswerBytesMax = 65_536;
 
-/** Reads an answer as the body of a call is read, and for injections besides. */
+/** Reads an answer as the body of a call is read, and for injections as well. */
 export function readAnswer(
   content: AnswerContent,
   tools: AnswerTools,
@@ -159,8 +162,8 @@ export interface RedactJob {
 }
 
 /**
- * Cuts the findings and reads the rest again, which must show none of them. `left` is undefined where they
- * cannot be cut.
+ * Cuts the findings out of an answer and reads the rest again, which must show none of them. `left` is
+ * undefined where they cannot be cut.
  */
 export function redactAnswer(
   { plain, contentType, findings, redaction: { classes, isStart = false } }: RedactJob,
@@ -181,19 +184,22 @@ export function redactAnswer(
 }
 
 /**
- * Tells whether content has parts, any of which may be compressed. Messages of gRPC come one by one, without
- * envelopes.
+ * Tells whether content has parts, any of which may be compressed. gRPC does not count: its messages come one
+ * by one, without envelopes.
  */
 const hasParts = (contentType: string): boolean =>
   /^multipart\//i.test(contentType) || (isEnvelopedType(contentType) && !isGrpcType(contentType));
 
-/** Says why an answer is unreadable whatever is found in it. */
+/** Returns why an answer is unreadable whatever is found in it; undefined where it is readable. */
 export const unreadWithin = (
   { contentType, messageCodings = [] }: AnswerContent,
   plain: Buffer,
 ): string | undefined => unreadIn({ bytes: plain, contentType, messageCodings, isUnwrapped: true });
 
-/** Tells bytes that stand in no text. Binary formats count lengths with them, which a cut would falsify. */
+/**
+ * Tells whether a byte stands in no text. Binary formats count lengths with such bytes, which a cut would
+ * falsify.
+ */
 const isControl = (byte: number): boolean => byte < 0x09;
 
 const mayBeCut = (plain: Buffer): boolean => textIn(plain) === plain && !plain.some(isControl);
@@ -211,8 +217,8 @@ export const nothingFound = {
 } as const;
 
 /**
- * Leaves out tokens of a token endpoint: the agent asked for them to use them elsewhere and has read nobody's
- * data.
+ * Leaves out the tokens of a token endpoint. The agent asked for them to use them elsewhere, and has read
+ * nobody's data.
  */
 function withoutIssued(found: readonly Finding[], text: Buffer): readonly Finding[] {
   if (!found.some((it) => issuedPlaces.has(it.location)) || text.length > tokenAnswerBytesMax) return found;

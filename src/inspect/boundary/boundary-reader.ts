@@ -5,7 +5,7 @@ import { type BoundaryReading, readBoundary } from '../message-boundary.ts';
 import type { ReadBounds } from '../read-part.ts';
 import { type PromptInjection, readInjection } from './answer-injection.ts';
 
-/** Limits the bytes of a text that are read behind what came before it. */
+/** Bound on the bytes of a text that are read behind what came before it. */
 export const reachBytesMax = 4_096;
 
 /** Reads a text of an answer together with the bytes that came before it. */

@@ -1,8 +1,8 @@
 import { type Checks, digitsOf, type SecretCheck } from './check.ts';
 
 /*
- * AWS accounts that say nothing about the writer: those of the documentation, and those that publish machine
- * and container images of AWS and Canonical
+ * AWS accounts that say nothing about the writer. They are those of the documentation, and those that publish
+ * machine and container images of AWS and Canonical
  * (https://docs.aws.amazon.com/eks/latest/userguide/add-ons-images.html,
  * https://docs.aws.amazon.com/deep-learning-containers/latest/devguide/,
  * https://documentation.ubuntu.com/aws/).
@@ -13,15 +13,18 @@ const publicAwsAccounts = new Set([
   ...['602401143452', '763104351884', '137112412989', '099720109477', '591542846629', '801119661308'],
 ]);
 
-/** Tells twelve digits, perhaps grouped, of somebody's own account; emulators repeat one digit. */
+/**
+ * Tells whether twelve digits, perhaps grouped, are somebody's own account. One digit over and over is that
+ * of an emulator.
+ */
 function isOwnAwsAccount(text: string): boolean {
   const digits = digitsOf(text);
   return digits.length === 12 && !publicAwsAccounts.has(digits) && !/^(.)\1*$/.test(digits);
 }
 
 /**
- * Tells a project id with a digit, as the console proposes them, or a project number. Ids of words alone are
- * mostly folders and branches, and those of tutorials begin with a pronoun.
+ * Tells whether a text is a project number, or a project id with a digit, as the console proposes them. Ids
+ * of words alone are mostly folders and branches, and those of tutorials begin with a pronoun.
  */
 const isOwnGcpProject: SecretCheck = (text) =>
   /^\d+$/.test(text)
@@ -30,7 +33,7 @@ const isOwnGcpProject: SecretCheck = (text) =>
       /[a-z0-9]$/.test(text) &&
       !/^(?:my|your|test|example|sample|demo|project-id)\b/.test(text);
 
-/** Tells the key of a tracker, which is in capitals. */
+/** Tells whether the key of a tracker is in capitals, as all of them are. */
 const isTicketKey: SecretCheck = (text) => text === text.toUpperCase();
 
 /** Checks of cloud accounts and tracker keys. */

@@ -1,6 +1,6 @@
 import { digitsOf, type SecretCheck } from './check.ts';
 
-/* Arithmetic that check digits of many countries share. */
+/* Arithmetic for check digits that many countries share. */
 
 /** Creates a check of numbers with so many digits, not all alike; separators are ignored. */
 export function digitsCheck(length: number, isValid: (digits: string) => boolean): SecretCheck {
@@ -10,7 +10,10 @@ export function digitsCheck(length: number, isValid: (digits: string) => boolean
   };
 }
 
-/** Tells one character over and over, which satisfies many formulas and is nobody's number. */
+/**
+ * Tells whether a text is one character over and over. Such a text satisfies many formulas and is nobody's
+ * number.
+ */
 export function isMonotone(text: string): boolean {
   for (let at = 1; at < text.length; at++) if (text.charCodeAt(at) !== text.charCodeAt(0)) return false;
   return true;
@@ -20,7 +23,10 @@ export function isMonotone(text: string): boolean {
 export const weightedSum = (digits: string, weights: readonly number[]): number =>
   weights.reduce((sum, weight, at) => sum + weight * Number(digits[at]), 0);
 
-/** Does the same for characters that count as their place in an alphabet; NaN for other characters. */
+/**
+ * Returns the weighted sum of characters that count as their place in an alphabet; NaN where a character is
+ * none of it.
+ */
 export function weighLetters(text: string, alphabet: string, weights: readonly number[]): number {
   return weights.reduce((sum, weight, at) => {
     const place = alphabet.indexOf(text[at] ?? '?');
@@ -31,10 +37,10 @@ export function weighLetters(text: string, alphabet: string, weights: readonly n
 export const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';
 export const digitsAndLetters = `0123456789${letters}`;
 
-/** Returns the complement that makes a sum divisible; a whole modulus counts as 0. */
+/** Returns what is missing from a sum to the next multiple of a modulus; 0 for a multiple. */
 export const complement = (sum: number, modulus: number): number => (modulus - (sum % modulus)) % modulus;
 
-/** Checks Luhn's sum, in which every second digit counts double (ISO/IEC 7812-1, annex B). */
+/** Checks Luhn's sum, in which every second digit from the right counts double (ISO/IEC 7812-1, annex B). */
 export function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index++) {
@@ -45,7 +51,7 @@ export function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Checks ISO/IEC 7064, MOD 11,10: a product is carried from digit to digit. */
+/** Checks the digit of ISO/IEC 7064, MOD 11,10, in which a product is carried from digit to digit. */
 export function passesMod1110(digits: string): boolean {
   let product = 10;
   for (const digit of digits.slice(0, -1)) product = (((product + Number(digit)) % 10 || 10) * 2) % 11;
@@ -67,8 +73,8 @@ const product = (a: number, b: number): number => {
 const permutation = [1, 5, 7, 6, 2, 8, 3, 0, 9, 4];
 
 /**
- * Checks J. Verhoeff, Error Detecting Decimal Codes, 1969: the digits, each permuted by its place, multiply
- * to the neutral element.
+ * Checks Verhoeff's digit (J. Verhoeff, Error Detecting Decimal Codes, 1969). The digits, each permuted by
+ * its place, must multiply to the neutral element.
  */
 export function passesVerhoeff(digits: string): boolean {
   let result = 0;
@@ -82,15 +88,15 @@ export function passesVerhoeff(digits: string): boolean {
 
 const daysOfMonth = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Answers whether the calendar has that day; two digits of the year suffice. */
+/** Tells whether the calendar has that day; two digits of the year suffice. */
 export function isDate(year: string, month: string | number, day: string | number): boolean {
   const [m, d] = [Number(month), Number(day)];
   if (m === 2 && d === 29) return Number(year) % 4 === 0;
   return d >= 1 && d <= (daysOfMonth[m - 1] ?? 0);
 }
 
-/** Answers whether six digits are a date, year first. */
+/** Tells whether the first six digits are a date, year first. */
 export const isYymmdd = (six: string): boolean => isDate(six.slice(0, 2), six.slice(2, 4), six.slice(4, 6));
 
-/** Answers whether six digits are a date, day first. */
+/** Tells whether the first six digits are a date, day first. */
 export const isDdmmyy = (six: string): boolean => isDate(six.slice(4, 6), six.slice(2, 4), six.slice(0, 2));

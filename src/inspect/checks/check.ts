@@ -1,4 +1,4 @@
-/** Answers whether a secret, as it stands in the text, can be what its detector takes it for. */
+/** Tells whether a secret, as it stands in the text, can be what its detector takes it for. */
 export type SecretCheck = (text: string) => boolean;
 
 export type Checks = Readonly<Record<string, SecretCheck>>;

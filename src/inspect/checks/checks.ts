@@ -15,7 +15,7 @@ import { walletChecks } from './wallets.ts';
 
 /*
  * Checks what a pattern cannot express: check digits, checksums, the content of an encoding. A detector names
- * its check in YAML. The check sees the secret as it stands in the text. Each family is a file.
+ * its check in YAML. The check sees the secret as it stands in the text. Each family of checks has a file.
  */
 
 /** All checks by the names that YAML files use. */

@@ -8,24 +8,24 @@ import type { Checks } from './check.ts';
  * look the same.
  */
 
-/** Tells words of which none belongs to a firm, a place, a heading or a disease. */
+/** Tells whether none of the words belongs to a firm, a place, a heading or a disease. */
 const isPersonName = (text: string): boolean => wordsOf(text).every((word) => !notNames.has(word));
 
-/** The same, and one of the words is a given name. */
+/** Tells whether words are a person's name, one of which is a known given name. */
 function isKnownName(text: string): boolean {
   const words = wordsOf(text);
   if (words.some((word) => notNames.has(word))) return false;
   return words.some((word) => givenNames().has(withoutAccents(word)));
 }
 
-/** Returns the words in small letters, without punctuation at their ends. */
+/** Returns the words in lower case, without punctuation at their ends. */
 const wordsOf = (text: string): string[] =>
   Buffer.from(text, 'latin1')
     .toString('utf8')
     .split(/[\s+^_-]+|(?<=[.,])(?=\p{Lu})/u)
     .map((word) => word.replace(/[.,]$|['\u2019]s$/g, '').toLowerCase());
 
-/** The list is read when it is first needed, since most texts have nothing to do with health. */
+/** Given names. The list is read when it is first needed, since most texts have nothing to do with health. */
 const givenNames = lazily(
   () => new Set(readFileSync(packageFile('config/words/given-names.txt'), 'utf8').trimEnd().split('\n')),
 );
@@ -46,7 +46,7 @@ const plainLetters: Readonly<Record<string, string>> = {
   ı: 'i',
 };
 
-/** Capitalised words at either end of what looks like a name. */
+/** Capitalised words, in lower case here, that no person's name has. */
 const notNames = new Set(
   // Sentences and headings.
   (
@@ -76,7 +76,7 @@ const notNames = new Set(
     'states kingdom america american european europe africa african asia asian australian canada canadian british english spanish french ' +
     'german chinese indian japanese world global international national federal state city county street avenue road san los las santa ' +
     'saint st sierra rica rio buenos york england zealand jersey hampshire carolina dakota virginia mexico francisco diego angeles hong kong ' +
-    // Persons after whom diseases are named, and nobody's names.
+    // Persons after whom diseases are named, and names that stand for nobody.
     'great depression parkinson alzheimer crohn hodgkin cushing graves gehrig doe mustermann nadie bloggs example'
   ).split(' '),
 );

@@ -9,7 +9,7 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers of persons, practitioners and findings in health care. */
+/* Checks numbers of persons, practitioners and findings in health care. */
 
 /**
  * Prefixes of health numbers on cards, which count in the check digit (ISO/IEC 7812): "80" for health, a
@@ -18,16 +18,19 @@ import {
 const usIssuer = '80840';
 const australianIssuer = '8003';
 
-/** National provider identifier: 10 digits from 1 or 2, Luhn with the issuer in front (45 CFR 162.406). */
+/**
+ * Checks a national provider identifier: 10 digits from 1 or 2, and Luhn's sum with the issuer in front (45
+ * CFR 162.406).
+ */
 const isNpi = digitsCheck(10, (digits) => /^[12]/.test(digits) && passesLuhn(usIssuer + digits));
 
-/** Australian healthcare identifiers of persons, providers and organisations (AS 5017). */
+/** Checks an Australian healthcare identifier of a person, provider or organisation (AS 5017). */
 const isAustralianHealthId = digitsCheck(
   16,
   (digits) => digits.startsWith(australianIssuer) && /^8003(?:60|61|62)/.test(digits) && passesLuhn(digits),
 );
 
-/** DEA registration: the last digit ends the sum of digits 1, 3, 5 and twice 2, 4, 6. */
+/** Checks a DEA registration: the last digit ends the sum of digits 1, 3, 5 and twice 2, 4, 6. */
 const isDea: SecretCheck = (text) => {
   const digits = digitsOf(text.slice(2));
   return (
@@ -37,7 +40,10 @@ const isDea: SecretCheck = (text) => {
   );
 };
 
-/** Ontario: ten digits and a Luhn digit; British Columbia: ten digits from 9, modulo 11. */
+/**
+ * Checks a health number of Ontario, which has nine digits and Luhn's digit. A number of British Columbia,
+ * below, begins with 9 and ends with a digit modulo 11; both have ten digits.
+ */
 const isOntarioHealthNumber = digitsCheck(10, (digits) => /^[1-9]/.test(digits) && passesLuhn(digits));
 const bcWeights = [2, 4, 8, 5, 10, 9, 7, 3];
 const isBcHealthNumber = digitsCheck(
@@ -46,7 +52,10 @@ const isBcHealthNumber = digitsCheck(
     digits.startsWith('9') && complement(weightedSum(digits.slice(1), bcWeights), 11) === Number(digits[9]),
 );
 
-/** Quebec: four letters of the name, then the date of birth, a woman's month 50 higher, then two digits. */
+/**
+ * Checks a health number of Quebec. It has four letters of the name, the date of birth with a woman's month
+ * 50 higher, and two digits.
+ */
 function isQuebecHealthNumber(text: string): boolean {
   const digits = digitsOf(text);
   const month = Number(digits.slice(2, 4));
@@ -54,16 +63,18 @@ function isQuebecHealthNumber(text: string): boolean {
   return digits.length === 8 && isYymmdd(digits.slice(0, 2) + isoMonth + digits.slice(4, 6));
 }
 
-/** Swiss and European insurance cards: 80, country, issuer, person, and a Luhn digit (EN 1387). */
+/** Checks a Swiss or European insurance card: 80, country, issuer, person, and Luhn's digit (EN 1387). */
 const isHealthCard: SecretCheck = (text) => {
   const digits = digitsOf(text);
   return digits.length === 20 && digits.startsWith('80') && passesLuhn(digits);
 };
 
-/** LOINC: up to five digits, and a Luhn digit behind a dash (LOINC Users' Guide). */
+/** Checks a LOINC code: up to five digits, and Luhn's digit behind a dash (LOINC Users' Guide). */
 const isLoinc: SecretCheck = (text) => passesLuhn(digitsOf(text));
 
-/** SNOMED CT: Verhoeff's digit behind the kind of component, 00 and 10 for concepts (Release File 6). */
+/**
+ * Checks a code of SNOMED CT for a concept: 00 or 10 for its kind, then Verhoeff's digit (Release File 6).
+ */
 const isSnomed: SecretCheck = (text) => /(?:00|10)\d$/.test(text) && passesVerhoeff(text);
 
 export const healthChecks = {

@@ -1,44 +1,49 @@
 import { type Checks, digitsOf } from './check.ts';
 import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weightedSum } from './check-digits.ts';
 
-/* Numbers that the states of Africa and Oceania give to persons. */
+/* Checks numbers that the states of Africa and Oceania give to persons. */
 
-/** South African number: date, serial, citizenship 0 to 2, Luhn's sum. */
+/** Checks a South African number: date, serial, citizenship 0 to 2, and Luhn's sum. */
 const isSouthAfrican = digitsCheck(
   13,
   (digits) => isYymmdd(digits) && /^.{10}[012]/.test(digits) && passesLuhn(digits),
 );
 
-/** Egyptian number: century, date, governorate. */
+/** Checks an Egyptian number: century, date, governorate. */
 const isEgyptian = digitsCheck(
   14,
   (digits) => isYymmdd(digits.slice(1)) && /^[23].{6}(?:0[1-4]|1[1-9]|2[1-9]|3[1-5]|88)/.test(digits),
 );
 
-/** Numbers that begin with the whole date of birth: Tanzania and others. */
+/** Checks a number that begins with the whole date of birth, as in Tanzania and others. */
 const isDateFirst = (text: string): boolean => {
   const digits = digitsOf(text);
   return /^(?:19|20)/.test(digits) && isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8));
 };
 
-/** Rwandan number: a kind, the year of birth, sex 7 or 8. */
+/** Checks a Rwandan number: a kind, the year of birth, and 7 or 8 for the sex. */
 const isRwandan = digitsCheck(16, (digits) => /^[1-3](?:19|20)\d\d[78]/.test(digits));
 
-/** Australian tax file number; eight digits in those of before 1990. */
+/** Checks an Australian tax file number, which had eight digits before 1990. */
 function isTfn(text: string): boolean {
   const digits = digitsOf(text);
   if (digits.length === 8) return weightedSum(digits, [10, 7, 8, 4, 6, 3, 5, 1]) % 11 === 0;
   return new Set(digits).size > 1 && weightedSum(digits, [1, 4, 3, 7, 5, 8, 6, 9, 10]) % 11 === 0;
 }
 
-/** Australian business number: the first digit less one, remainder 0 modulo 89. */
+/**
+ * Checks an Australian business number. The first digit counts one less, and the sum must be divisible by 89.
+ */
 const isAbn = digitsCheck(
   11,
   (digits) =>
     digits[0] !== '0' && (weightedSum(digits, [10, 1, 3, 5, 7, 9, 11, 13, 15, 17, 19]) - 10) % 89 === 0,
 );
 
-/** Australian Medicare card: eight digits, a check digit, the issue, and perhaps the place on the card. */
+/**
+ * Checks an Australian Medicare card: eight digits, a check digit, the issue, and perhaps the place on the
+ * card.
+ */
 function isMedicareCard(text: string): boolean {
   const digits = digitsOf(text);
   return (
@@ -46,7 +51,7 @@ function isMedicareCard(text: string): boolean {
   );
 }
 
-/** New Zealand tax number: where the first sum leaves 10, a second is taken. */
+/** Checks a New Zealand tax number. Where the first sum gives 10, a second sum is taken. */
 function isIrd(text: string): boolean {
   const digits = digitsOf(text).padStart(9, '0');
   const digitFor = (weights: readonly number[]): number => (11 - (weightedSum(digits, weights) % 11)) % 11;
@@ -56,8 +61,8 @@ function isIrd(text: string): boolean {
 }
 
 /**
- * New Zealand health number. Letters without I and O count 1 to 24. The new form ends with a letter and
- * counts modulo 23 or 24, as editions of the standard differ.
+ * Checks a New Zealand health number. Letters without I and O count 1 to 24. The new form ends with a letter
+ * and counts modulo 23 or 24, as editions of the standard differ.
  */
 function isNhi(text: string): boolean {
   const number = text.toUpperCase();
@@ -70,10 +75,10 @@ function isNhi(text: string): boolean {
   return sum % 11 !== 0 && (11 - (sum % 11)) % 10 === values[6];
 }
 
-/** South African tax reference: Luhn's digit. */
+/** Checks Luhn's digit of a South African tax reference. */
 const isSouthAfricanTax = digitsCheck(10, passesLuhn);
 
-/** Mauritian number: the date of birth, day first, behind the initial. */
+/** Checks a Mauritian number, which has the date of birth, day first, behind the initial. */
 const isMauritian = (text: string): boolean => isDate(text.slice(5, 7), text.slice(3, 5), text.slice(1, 3));
 
 export const africanAndOceanianIdentityChecks = {

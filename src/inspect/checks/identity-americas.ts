@@ -9,26 +9,29 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that the states of the Americas give to persons. */
+/* Checks numbers that the states of the Americas give to persons. */
 
-/** Checks for an assigned US social security number: no area 000, 666 or 9xx, group 00, serial 0000. */
+/** Checks a US social security number: area 000, 666 or 9xx, group 00 and serial 0000 are never assigned. */
 const isSsn = digitsCheck(9, (digits) => {
   const [area, group, serial] = [digits.slice(0, 3), digits.slice(3, 5), digits.slice(5)];
   return area !== '000' && area !== '666' && area < '900' && group !== '00' && serial !== '0000';
 });
 
-/** US taxpayer numbers without a social security number: the groups that the IRS uses, 93 for adoptions. */
+/**
+ * Checks a US number of taxpayers without a social security number, by the groups that the IRS uses; 93 is
+ * for adoptions.
+ */
 const isItin = digitsCheck(9, (digits) => /^9\d\d(?:5\d|6[0-5]|7\d|8[0-8]|9[0-9])/.test(digits));
 
-/** The prefixes that the IRS has given out for employers. */
+/** Checks an employer number by the prefixes that the IRS has given out. */
 const isEin = digitsCheck(9, (digits) =>
   /^(?:0[1-6]|1[0-6]|[2-4]\d|5\d|6[0-8]|7[1-7]|8[0-8]|9[0-589])/.test(digits),
 );
 
-/** Canadian social insurance number; those that begin with 0 are temporary tax numbers. */
+/** Checks a Canadian social insurance number. Those that begin with 0 are temporary tax numbers. */
 const isSin = digitsCheck(9, passesLuhn);
 
-/** The year of the date in Mexican numbers has two digits; `Ñ` has its own place in the alphabet. */
+/** Checks a Mexican CURP. The year of its date has two digits, and `Ñ` has its own place in the alphabet. */
 function isCurp(text: string): boolean {
   const curp = text.toUpperCase();
   if (!isYymmdd(curp.slice(4, 10))) return false;
@@ -44,7 +47,10 @@ const isRfc = (text: string): boolean => isYymmdd(digitsOf(text).slice(0, 6));
 
 const isNss = digitsCheck(11, passesLuhn);
 
-/** Both check digits of Brazil are sums with falling weights modulo 11; a remainder below 2 counts as 0. */
+/**
+ * Checks both check digits of a Brazilian number. They are sums with falling weights modulo 11; a remainder
+ * below 2 counts as 0.
+ */
 function hasBrazilianDigits(digits: string, first: readonly number[]): boolean {
   const digitFor = (weights: readonly number[]): number => {
     const rest = weightedSum(digits, weights) % 11;
@@ -57,7 +63,10 @@ function hasBrazilianDigits(digits: string, first: readonly number[]): boolean {
 
 const isCpf = digitsCheck(11, (digits) => hasBrazilianDigits(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]));
 
-/** Brazilian company number: letters, used since 2026, count as their ASCII code less that of `0`. */
+/**
+ * Checks a Brazilian company number. Its letters, used since 2026, count as their ASCII code less that of
+ * `0`.
+ */
 function isCnpj(text: string): boolean {
   const compact = text.toUpperCase().replace(/[^0-9A-Z]/g, '');
   if (!/^[0-9A-Z]{12}\d\d$/.test(compact) || isMonotone(compact)) return false;
@@ -75,7 +84,7 @@ const isPis = digitsCheck(11, (digits) => {
   return (digit === 10 ? 0 : digit) === Number(digits[10]);
 });
 
-/** Brazilian driving licence: where the first check digit overflows, the second is two less. */
+/** Checks a Brazilian driving licence. Where the first check digit overflows, the second is two less. */
 const isCnh = digitsCheck(11, (digits) => {
   const first = weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
   const second = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9]) % 11;
@@ -84,7 +93,7 @@ const isCnh = digitsCheck(11, (digits) => {
   return Number(digits[9]) === first % 10 && Number(digits[10]) === wanted % 10;
 });
 
-/** Brazilian voter number: serial, state 01 to 28, two check digits. */
+/** Checks a Brazilian voter number: serial, state 01 to 28, two check digits. */
 const isTituloEleitor = digitsCheck(12, (digits) => {
   const state = Number(digits.slice(8, 10));
   const first = (weightedSum(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11) % 10;
@@ -92,7 +101,10 @@ const isTituloEleitor = digitsCheck(12, (digits) => {
   return state >= 1 && state <= 28 && first === Number(digits[10]) && second === Number(digits[11]);
 });
 
-/** Argentina and Peru number taxpayers alike: a kind of person, eight digits, one check digit. */
+/**
+ * Checks the digit of a taxpayer number in Argentina: a kind of person, eight digits, one check digit.
+ * Numbers of Peru have the same form.
+ */
 const hasCuitDigit = (digits: string): boolean => {
   const digit = complement(weightedSum(digits, [5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (digit === 10 ? 9 : digit) === Number(digits[10]);
@@ -105,7 +117,7 @@ const isPeruvianRuc = digitsCheck(11, (digits) => {
   return /^(?:1[0567]|20)/.test(digits) && digit === Number(digits[10]);
 });
 
-/** Chilean number: weights 2 to 7 from the right, 10 written as K. */
+/** Checks a Chilean number: weights 2 to 7 from the right, with 10 written as K. */
 function isRut(text: string): boolean {
   const compact = text.toUpperCase().replace(/[^0-9K]/g, '');
   const body = [...compact.slice(0, -1)].toReversed();
@@ -114,7 +126,7 @@ function isRut(text: string): boolean {
   return '0123456789K'[complement(sum, 11)] === compact.at(-1);
 }
 
-/** Colombian taxpayer number: weights are primes, from the right. */
+/** Checks a Colombian taxpayer number, whose weights are primes, from the right. */
 function isNit(text: string): boolean {
   const digits = digitsOf(text);
   const weights = [3, 7, 13, 17, 19, 23, 29, 37, 41];
@@ -124,13 +136,13 @@ function isNit(text: string): boolean {
   return (rest < 2 ? rest : 11 - rest) === Number(digits.at(-1));
 }
 
-/** Ecuadorian identity card: province 01 to 24 or 30, a natural person, Luhn's sum. */
+/** Checks an Ecuadorian identity card: province 01 to 24 or 30, a natural person, Luhn's sum. */
 const isEcuadorianCedula = digitsCheck(
   10,
   (digits) => /^(?:0[1-9]|1\d|2[0-4]|30)[0-6]/.test(digits) && passesLuhn(digits),
 );
 
-/** Venezuelan taxpayer number: the letter counts too. */
+/** Checks a Venezuelan taxpayer number, in which the letter counts too. */
 function isRif(text: string): boolean {
   const digits = digitsOf(text);
   const letter = { V: 4, E: 8, J: 12, C: 12, P: 16, G: 20 }[text.slice(0, 1).toUpperCase()];
@@ -151,14 +163,14 @@ const isSalvadoranDui = digitsCheck(
   (digits) => complement(weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 10) === Number(digits[8]),
 );
 
-/** Guatemalan CUI: eight digits, a check digit, a department of 22 and a municipality. */
+/** Checks a Guatemalan CUI: eight digits, a check digit, one of 22 departments and a municipality. */
 const isGuatemalanCui = digitsCheck(13, (digits) => {
   const department = Number(digits.slice(9, 11));
   const digit = weightedSum(digits, [2, 3, 4, 5, 6, 7, 8, 9]) % 11;
   return digit === Number(digits[8]) && department >= 1 && department <= 22 && digits.slice(11) !== '00';
 });
 
-/** Paraguayan taxpayer number: weights 2, 3, … from the right. */
+/** Checks a Paraguayan taxpayer number, with weights 2, 3, … from the right. */
 function isParaguayanRuc(text: string): boolean {
   const digits = digitsOf(text);
   const body = [...digits.slice(0, -1)].toReversed();
@@ -167,10 +179,10 @@ function isParaguayanRuc(text: string): boolean {
   return complement(sum, 11) % 10 === Number(digits.at(-1));
 }
 
-/** Cuban identity number: begins with the date of birth. */
+/** Checks a Cuban identity number, which begins with the date of birth. */
 const isCubanNi = digitsCheck(11, isYymmdd);
 
-/** Brazilian health card: the weighted sum of all fifteen digits is divisible by 11. */
+/** Checks a Brazilian health card: the weighted sum of all fifteen digits is divisible by 11. */
 const isCns = digitsCheck(
   15,
   (digits) =>

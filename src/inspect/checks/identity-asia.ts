@@ -12,18 +12,21 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that the states of Asia give to persons, from Turkey to Japan. */
+/* Checks numbers that the states of Asia give to persons, from Turkey to Japan. */
 
 const compactOf = (text: string): string => text.toUpperCase().replace(/[^0-9A-Z]/g, '');
 
-/** Turkish number: two check digits. */
+/** Checks the two check digits of a Turkish number. */
 const isTckn = digitsCheck(11, (digits) => {
   const first = weightedSum(digits, [7, 9, 7, 9, 7, 9, 7, 9, 7]) % 10;
   const second = weightedSum(digits, [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]) % 10;
   return digits[0] !== '0' && first === Number(digits[9]) && second === Number(digits[10]);
 });
 
-/** Turkish tax number: each digit is raised by its distance from the end and doubled as often, modulo 9. */
+/**
+ * Checks a Turkish tax number. Each digit is raised by its distance from the end and doubled as often, modulo
+ * 9.
+ */
 const isVkn = digitsCheck(10, (digits) => {
   const sum = [...digits.slice(0, 9)].reduce((sum, digit, at) => {
     const raised = (Number(digit) + 9 - at) % 10;
@@ -34,13 +37,16 @@ const isVkn = digitsCheck(10, (digits) => {
 
 const isIsraeliId = digitsCheck(9, passesLuhn);
 
-/** Indian Aadhaar: none begins with 0 or 1, none is a palindrome. */
+/** Checks an Indian Aadhaar number: none begins with 0 or 1, none is a palindrome. */
 const isAadhaar = digitsCheck(
   12,
   (digits) => digits > '2' && [...digits].toReversed().join('') !== digits && passesVerhoeff(digits),
 );
 
-/** Indian goods and services taxpayer: state, PAN, entity, `Z`, check character in base 36. */
+/**
+ * Checks an Indian number for goods and services tax: state, PAN, entity, `Z`, and a check character in base
+ * 36.
+ */
 function isGstin(text: string): boolean {
   const number = compactOf(text);
   const sum = [...number.slice(0, 14)].reduce((sum, letter, at) => {
@@ -50,14 +56,17 @@ function isGstin(text: string): boolean {
   return digitsAndLetters[complement(sum, 36)] === number[14];
 }
 
-/** Chinese resident identity (GB 11643-1999): region, date, serial, ISO/IEC 7064 MOD 11-2. */
+/**
+ * Checks a Chinese resident identity number (GB 11643-1999): region, date, serial, and a digit of ISO/IEC
+ * 7064, MOD 11-2.
+ */
 function isRic(text: string): boolean {
   const sum = weightedSum(text, [7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]);
   const isBirth = isDate(text.slice(6, 10), text.slice(10, 12), text.slice(12, 14));
   return /^[1-8]\d{5}(?:19|20)/.test(text) && isBirth && '10X98765432'[sum % 11] === text[17]?.toUpperCase();
 }
 
-/** Hong Kong identity card: one letter or two, a space counting as 36. */
+/** Checks a Hong Kong identity card, with one letter or two. The missing letter is a space and counts 36. */
 function isHkid(text: string): boolean {
   const number = compactOf(text);
   const padded = number.length === 8 ? `?${number}` : number;
@@ -68,10 +77,10 @@ function isHkid(text: string): boolean {
   return '0123456789A'[complement(sum, 11)] === padded[8];
 }
 
-/** Places of letters on Taiwanese cards: the order in which places were numbered, not the alphabet's. */
+/** Letters of Taiwanese cards in the order in which places were numbered, which is not the alphabet's. */
 const taiwaneseLetters = 'ABCDEFGHJKLMNPQRSTUVXYWZIO';
 
-/** Taiwanese identity card, and since 2021 the residents' of the same form. */
+/** Checks a Taiwanese identity card, or the residents' card, which has the same form since 2021. */
 function isTaiwaneseId(text: string): boolean {
   const number = compactOf(text);
   const place = taiwaneseLetters.indexOf(number[0] as string) + 10;
@@ -80,16 +89,22 @@ function isTaiwaneseId(text: string): boolean {
   return place >= 10 && sum % 10 === 0;
 }
 
-/** Japanese individual number. */
+/** Checks a Japanese individual number. */
 const isMyNumber = digitsCheck(12, (digits) => {
   const rest = weightedSum(digits, [6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]) % 11;
   return (rest < 2 ? 0 : 11 - rest) === Number(digits[11]);
 });
 
-/** Korean number: date, sex and century. Its last digits are random since 2020, only the date is checked. */
+/**
+ * Checks a Korean number: date, then sex and century. Only these are checked, since the last digits are
+ * random since 2020.
+ */
 const isRrn = digitsCheck(13, (digits) => isYymmdd(digits) && /^.{6}[1-8]/.test(digits));
 
-/** Singaporean identity card and foreign identification number; T and G since 2000, M since 2022. */
+/**
+ * Checks a Singaporean identity card or foreign identification number. T and G stand for those since 2000, M
+ * for those since 2022.
+ */
 function isNric(text: string): boolean {
   const number = compactOf(text);
   const [series, last] = [number.slice(0, 1), number[8]];
@@ -99,13 +114,13 @@ function isNric(text: string): boolean {
   return series === 'M' ? 'KLJNPQRTUWX'[10 - ((rest + 3) % 11)] === last : 'XWUTRQPNMLK'[rest % 11] === last;
 }
 
-/** Malaysian identity card: date, place of birth, serial. */
+/** Checks a Malaysian identity card: date, place of birth, serial. */
 const isMyKad = digitsCheck(
   12,
   (digits) => isYymmdd(digits) && !/^.{6}(?:00|1[789]|[23]0|69|7[03]|8[01]|9[4-7])/.test(digits),
 );
 
-/** Thai number: weights 13 to 2. */
+/** Checks a Thai number, with weights 13 to 2. */
 const isThaiId = digitsCheck(
   13,
   (digits) =>
@@ -113,7 +128,7 @@ const isThaiId = digitsCheck(
     (11 - (weightedSum(digits, [13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11)) % 10 === Number(digits[12]),
 );
 
-/** Indonesian number: province and district, then the date, a woman's day raised by 40. */
+/** Checks an Indonesian number: province and district, then the date, with a woman's day raised by 40. */
 const isNik = digitsCheck(16, (digits) => {
   const day = Number(digits.slice(6, 8));
   return (
@@ -124,10 +139,13 @@ const isNik = digitsCheck(16, (digits) => {
 
 const isNpwp = digitsCheck(15, (digits) => passesLuhn(digits.slice(0, 9)));
 
-/** Vietnamese number: province 001 to 096, then sex and century, then the year of birth. */
+/** Checks a Vietnamese number: province 001 to 096, then sex and century, then the year of birth. */
 const isCccd = digitsCheck(12, (digits) => /^0(?:0[1-9]|[1-8]\d|9[0-6])[0-9]/.test(digits));
 
-/** Sri Lankan card: two or four digits of the year, then the day of the year, a woman's raised by 500. */
+/**
+ * Checks a Sri Lankan card: two or four digits of the year, then the day of the year, a woman's raised by
+ * 500.
+ */
 function isSriLankanNic(text: string): boolean {
   const digits = digitsOf(text);
   const day = Number(digits.length === 12 ? digits.slice(4, 7) : digits.slice(2, 5));
@@ -139,28 +157,28 @@ function isSriLankanNic(text: string): boolean {
   );
 }
 
-/** Emirates ID: the country's code, the year of birth, Luhn's sum. */
+/** Checks an Emirates ID: the country's code, the year of birth, Luhn's sum. */
 const isEmiratesId = digitsCheck(15, (digits) => /^784(?:19|20)\d\d/.test(digits) && passesLuhn(digits));
 
-/** Saudi national identity (1) and residence (2). */
+/** Checks a Saudi number of national identity (1) or residence (2). */
 const isSaudiId = digitsCheck(10, (digits) => /^[12]/.test(digits) && passesLuhn(digits));
 
-/** Kuwaiti civil number: century, date, serial. */
+/** Checks a Kuwaiti civil number: century, date, serial. */
 const isKuwaitiCivil = digitsCheck(12, (digits) => {
   const digit = 11 - (weightedSum(digits, [2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2]) % 11);
   return /^[1-3]/.test(digits) && isYymmdd(digits.slice(1)) && digit === Number(digits[11]);
 });
 
-/** Qatari number: century, year, country, serial. */
+/** Checks the century of a Qatari number; year, country and serial follow it. */
 const isQid = digitsCheck(11, (digits) => /^[23]/.test(digits));
 
-/** Iranian number: weights 10 to 2. */
+/** Checks an Iranian number, with weights 10 to 2. */
 const isIranian = digitsCheck(10, (digits) => {
   const rest = weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]) % 11;
   return (rest < 2 ? rest : 11 - rest) === Number(digits[9]);
 });
 
-/** Uzbek number: sex and century, day first. */
+/** Checks an Uzbek number: sex and century, then the date of birth, day first. */
 const isPinfl = digitsCheck(
   14,
   (digits) =>

@@ -1,22 +1,31 @@
 import type { Checks } from './check.ts';
 import { digitsAndLetters, digitsCheck, isMonotone, passesLuhn, weighLetters } from './check-digits.ts';
 
-/* Documents that look alike in all countries: machine-readable zones, and the numbers that vehicles have. */
+/*
+ * Checks documents that look alike in all countries: machine-readable zones, and the numbers of devices and
+ * vehicles.
+ */
 
-/** Weights 7, 3, 1; letters count 10 to 35, the filler `<` counts 0 (ICAO Doc 9303-3, section 4.9). */
+/**
+ * Checks the digit of a field with weights 7, 3, 1. Letters count 10 to 35, the filler `<` counts 0 (ICAO Doc
+ * 9303-3, section 4.9).
+ */
 function hasIcaoDigit(field: string, digit: string | undefined): boolean {
   const text = field.replaceAll('<', '0');
   const weights = [...text].map((_, at) => [7, 3, 1][at % 3] as number);
   return String(weighLetters(text, digitsAndLetters, weights) % 10) === digit;
 }
 
-/** The second line of a passport or visa (ICAO Doc 9303-4 and -7): the digits of number, birth and expiry. */
+/**
+ * Checks the second line of a passport or visa (ICAO Doc 9303-4 and -7), by the digits of number, birth and
+ * expiry.
+ */
 const isMrzLine = (line: string): boolean =>
   hasIcaoDigit(line.slice(0, 9), line[9]) &&
   hasIcaoDigit(line.slice(13, 19), line[19]) &&
   hasIcaoDigit(line.slice(21, 27), line[27]);
 
-/** The second line of an identity card of three lines (ICAO Doc 9303-5). */
+/** Checks the second line of an identity card that has three lines (ICAO Doc 9303-5). */
 const isMrzCardLine = (line: string): boolean =>
   hasIcaoDigit(line.slice(0, 6), line[6]) && hasIcaoDigit(line.slice(8, 14), line[14]);
 
@@ -26,7 +35,10 @@ const vinValues: Readonly<Record<string, number>> = Object.fromEntries(
 );
 const vinWeights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 
-/** The ninth character tells the sum modulo 11 (49 CFR 565.15; North America and China demand it). */
+/**
+ * Checks a vehicle number, whose ninth character tells the sum modulo 11 (49 CFR 565.15; North America and
+ * China demand it).
+ */
 function isVin(text: string): boolean {
   const vin = text.toUpperCase();
   const sum = vinWeights.reduce((sum, weight, at) => {
@@ -36,7 +48,7 @@ function isVin(text: string): boolean {
   return '0123456789X'[sum % 11] === vin[8] && !isMonotone(vin);
 }
 
-/** Serial of a mobile device, with Luhn's digit (3GPP TS 23.003, annex B). */
+/** Checks the serial of a mobile device, with Luhn's digit (3GPP TS 23.003, annex B). */
 const isImei = digitsCheck(15, passesLuhn);
 
 export const documentChecks = {

@@ -12,9 +12,9 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that the states of central and eastern Europe give to persons. */
+/* Checks numbers that the states of central and eastern Europe give to persons. */
 
-/** Polish number: the month tells the century by 20, 40, 60 or 80 more. */
+/** Checks a Polish number, whose month tells the century by 20, 40, 60 or 80 more. */
 const isPesel = digitsCheck(
   11,
   (digits) =>
@@ -27,13 +27,16 @@ const isNip = digitsCheck(
   (digits) => weightedSum(digits, [6, 5, 7, 2, 3, 4, 5, 6, 7]) % 11 === Number(digits[9]),
 );
 
-/** Polish identity card: three letters, of the six digits the first is the check digit. */
+/** Checks a Polish identity card: three letters and six digits, the first of which is the check digit. */
 const isDowod = (text: string): boolean => {
   const number = text.toUpperCase().replace(/[^0-9A-Z]/g, '');
   return weighLetters(number, digitsAndLetters, [7, 3, 1, 9, 7, 3, 1, 7, 3]) % 10 === 0;
 };
 
-/** Czech and Slovak number: a woman's month is 50 more, or 20 without serials; ten digits divide by 11. */
+/**
+ * Checks a Czech or Slovak number. A woman's month is 50 more, or 20 more where serials ran out; ten digits
+ * divide by 11.
+ */
 function isRodneCislo(text: string): boolean {
   const digits = digitsOf(text);
   const isDivisible =
@@ -44,7 +47,7 @@ function isRodneCislo(text: string): boolean {
   );
 }
 
-/** Hungarian personal number: until 1996 weights 1 to 10, since then 10 to 1. */
+/** Checks a Hungarian personal number. Until 1996 its weights are 1 to 10, since then 10 to 1. */
 const isHungarianPersonal = digitsCheck(11, (digits) => {
   const rising = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10]) % 11;
   const falling = weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2, 1]) % 11;
@@ -62,13 +65,13 @@ const isTaj = digitsCheck(
   (digits) => weightedSum(digits, [3, 7, 3, 7, 3, 7, 3, 7]) % 10 === Number(digits[8]),
 );
 
-/** Romanian number: sex and century, date, county. */
+/** Checks a Romanian number: sex and century, date, county. */
 const isCnp = digitsCheck(13, (digits) => {
   const rest = weightedSum(digits, [2, 7, 9, 1, 4, 6, 3, 5, 8, 2, 7, 9]) % 11;
   return digits[0] !== '0' && isYymmdd(digits.slice(1)) && (rest === 10 ? 1 : rest) === Number(digits[12]);
 });
 
-/** Bulgarian number: the month is 20 more for those born before 1900, 40 more since 2000. */
+/** Checks a Bulgarian number. The month is 20 more for births before 1900, 40 more for those since 2000. */
 const isEgn = digitsCheck(
   10,
   (digits) =>
@@ -76,7 +79,7 @@ const isEgn = digitsCheck(
     (weightedSum(digits, [2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11) % 10 === Number(digits[9]),
 );
 
-/** Bulgarian number of a foreigner. */
+/** Checks the Bulgarian number of a foreigner. */
 const isLnch = digitsCheck(
   10,
   (digits) => weightedSum(digits, [21, 19, 17, 13, 11, 9, 7, 3, 1]) % 10 === Number(digits[9]),
@@ -84,7 +87,10 @@ const isLnch = digitsCheck(
 
 const isOib = digitsCheck(11, passesMod1110);
 
-/** Number of Yugoslavia, still given by its successors: date with a year of three digits, region, serial. */
+/**
+ * Checks a number of Yugoslavia, which its successors still give: a date with three digits of the year,
+ * region, serial.
+ */
 const isJmbg = digitsCheck(13, (digits) => {
   const digit = complement(weightedSum(digits, [7, 6, 5, 4, 3, 2, 7, 6, 5, 4, 3, 2]), 11);
   return (
@@ -97,7 +103,7 @@ const isSlovenianTax = digitsCheck(
   (digits) => complement(weightedSum(digits, [8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[7]),
 );
 
-/** Albanian number: a letter is the decade since 1800, a woman's month is 50 more. */
+/** Checks an Albanian number. A letter is the decade since 1800, and a woman's month is 50 more. */
 const isAlbanian = (text: string): boolean => {
   const year = String(letters.indexOf(text[0]?.toUpperCase() ?? '') * 10 + Number(text[1]));
   return isDate(year, Number(text.slice(2, 4)) % 50, text.slice(4, 6));
@@ -110,19 +116,19 @@ const isIdnp = digitsCheck(
     weightedSum(digits, [7, 3, 1, 7, 3, 1, 7, 3, 1, 7, 3, 1]) % 10 === Number(digits[12]),
 );
 
-/** Ukrainian taxpayer number: begins with the days since 1899. */
+/** Checks a Ukrainian taxpayer number, which begins with the days since 1899. */
 const isRnokpp = digitsCheck(
   10,
   (digits) =>
     (((weightedSum(digits, [-1, 5, 7, 9, 4, 6, 10, 5, 7]) % 11) + 11) % 11) % 10 === Number(digits[9]),
 );
 
-/** Ukrainian register number: date of birth, serial. */
+/** Checks a Ukrainian register number: date of birth, serial. */
 const isUnzr = digitsCheck(13, (digits) =>
   isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)),
 );
 
-/** Russian taxpayer number of a person: two check digits. */
+/** Checks the two check digits in the Russian taxpayer number of a person. */
 const isInn = digitsCheck(12, (digits) => {
   const first = (weightedSum(digits, [7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
   const second = (weightedSum(digits, [3, 7, 2, 4, 10, 3, 5, 9, 4, 6, 8]) % 11) % 10;
@@ -134,10 +140,10 @@ const isSnils = digitsCheck(11, (digits) => {
   return (rest === 100 ? 0 : rest) === Number(digits.slice(9));
 });
 
-/** Belarusian number: sex and century, then the date of birth. */
+/** Checks a Belarusian number: sex and century, then the date of birth. */
 const isBelarusian = (text: string): boolean => isDdmmyy(text.slice(1, 7));
 
-/** Kazakh number: where the first sum leaves 10, a second is taken. */
+/** Checks a Kazakh number. Where the first sum leaves 10, a second sum is taken. */
 const isIin = digitsCheck(12, (digits) => {
   const first = weightedSum(digits, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]) % 11;
   const second = weightedSum(digits, [3, 4, 5, 6, 7, 8, 9, 10, 11, 1, 2]) % 11;

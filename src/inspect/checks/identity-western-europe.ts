@@ -15,21 +15,21 @@ import {
   weightedSum,
 } from './check-digits.ts';
 
-/* Numbers that the states of western and southern Europe give to persons. */
+/* Checks numbers that the states of western and southern Europe give to persons. */
 
 const compactOf = (text: string): string => text.toUpperCase().replace(/[^0-9A-Z]/g, '');
 
-/** UK national insurance number: prefixes that are not issued are none. */
+/** Checks the form of a UK national insurance number, without prefixes that are not issued. */
 const isNino = (text: string): boolean =>
   /^(?!BG|GB|KN|NK|NT|TN|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z]\d{6}[A-D]?$/.test(compactOf(text));
 
-/** UK health numbers and Scotland's CHI: weights 10 to 2 modulo 11. */
+/** Checks the digit of UK health numbers and Scotland's CHI, with weights 10 to 2 modulo 11. */
 const hasNhsDigit = (digits: string): boolean =>
   complement(weightedSum(digits, [10, 9, 8, 7, 6, 5, 4, 3, 2]), 11) === Number(digits[9]);
 const isNhsNumber = digitsCheck(10, hasNhsDigit);
 const isChi = digitsCheck(10, (digits) => isDdmmyy(digits) && hasNhsDigit(digits));
 
-/** UK unique taxpayer reference: the check digit stands first. */
+/** Checks a UK unique taxpayer reference, whose check digit stands first. */
 const isUtr = digitsCheck(
   10,
   (digits) => '21987654321'[weightedSum(digits.slice(1), [6, 7, 8, 9, 10, 5, 4, 3, 2]) % 11] === digits[0],
@@ -37,7 +37,9 @@ const isUtr = digitsCheck(
 
 const pupilLetters = 'ABCDEFGHJKLMNPQRTUVWXYZ';
 
-/** Pupil number in England: the first letter tells the sum; a temporary number ends with a letter. */
+/**
+ * Checks a pupil number in England. The first letter tells the sum; a temporary number ends with a letter.
+ */
 function isPupilNumber(text: string): boolean {
   const number = compactOf(text);
   const weights = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
@@ -47,13 +49,16 @@ function isPupilNumber(text: string): boolean {
   return pupilLetters[sum % 23] === number[0];
 }
 
-/** UK driving licence: five of the surname, decade, month (a woman's plus 50), day, year, initials. */
+/**
+ * Checks the date in a UK driving licence: behind five letters of the surname stand decade, month (a woman's
+ * plus 50), day and year.
+ */
 const isUkDrivingLicence = (text: string): boolean => {
   const birth = compactOf(text).slice(5, 11);
   return isDate('00', Number(birth.slice(1, 3)) % 50, birth.slice(3, 5));
 };
 
-/** Irish personal public service number: a second letter counts nine times. */
+/** Checks an Irish personal public service number, in which a second letter counts nine times. */
 function isPps(text: string): boolean {
   const pps = compactOf(text);
   const second = 'WABCDEFGHI'.indexOf(pps[8] ?? 'W');
@@ -63,7 +68,10 @@ function isPps(text: string): boolean {
   );
 }
 
-/** French number (INSEE): sex, date, department, commune, serial, 97 less the rest; in Corsica letters. */
+/**
+ * Checks a French number (INSEE): sex, date, department, commune, serial, and 97 less the rest. In Corsica
+ * the department has a letter.
+ */
 function isNir(text: string): boolean {
   const nir = compactOf(text).replace('2A', '19').replace('2B', '18');
   return (
@@ -72,13 +80,16 @@ function isNir(text: string): boolean {
   );
 }
 
-/** French tax number: the last three digits are the first ten modulo 511. */
+/** Checks a French tax number, whose last three digits are the first ten modulo 511. */
 const isSpi = digitsCheck(
   13,
   (digits) => /^[0-3]/.test(digits) && remainder(digits.slice(0, 10), 511) === Number(digits.slice(10)),
 );
 
-/** Belgian number: for births since 2000 the key has a 2 in front; foreigners' months are 20 or 40 more. */
+/**
+ * Checks a Belgian number. For births since 2000 the key is computed with a 2 in front. Foreigners' months
+ * are 20 or 40 more.
+ */
 const isBelgianNrn = digitsCheck(11, (digits) => {
   const [month, day] = [Number(digits.slice(2, 4)) % 20, Number(digits.slice(4, 6))];
   const key = Number(digits.slice(9));
@@ -91,10 +102,13 @@ const isBelgianCard = digitsCheck(
   (digits) => (remainder(digits.slice(0, 10), 97) || 97) === Number(digits.slice(10)),
 );
 
-/** Dutch citizen service number: the "eleven test", in which the last digit counts -1. */
+/** Checks a Dutch citizen service number by the "eleven test", in which the last digit counts -1. */
 const isBsn = digitsCheck(9, (digits) => weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2, -1]) % 11 === 0);
 
-/** Luxembourg: date of birth, serial, a digit by Luhn and one by Verhoeff, both over the first eleven. */
+/**
+ * Checks a Luxembourgish number: date of birth, serial, a digit by Luhn and one by Verhoeff, both over the
+ * first eleven.
+ */
 const isLuxembourgish = digitsCheck(
   13,
   (digits) =>
@@ -103,14 +117,17 @@ const isLuxembourgish = digitsCheck(
     passesVerhoeff(digits.slice(0, 11) + digits[12]),
 );
 
-/** German tax number for life: of its first ten digits, one alone is repeated, once or twice. */
+/** Checks a German tax number for life: of its first ten digits only one is repeated, once or twice. */
 const isSteuerId = digitsCheck(11, (digits) => {
   const counts = [...'0123456789'].map((digit) => digits.slice(0, 10).split(digit).length - 1);
   const repeated = counts.filter((count) => count > 1);
   return digits[0] !== '0' && repeated.length === 1 && (repeated[0] as number) < 4 && passesMod1110(digits);
 });
 
-/** German identity documents and machine-readable zones have weights 7, 3, 1 (ICAO Doc 9303-3, 4.9). */
+/**
+ * Returns the check digit of German identity documents and machine-readable zones, with weights 7, 3, 1 (ICAO
+ * Doc 9303-3, 4.9).
+ */
 const icaoDigit = (text: string): number =>
   weighLetters(
     text,
@@ -118,13 +135,13 @@ const icaoDigit = (text: string): number =>
     [...text].map((_, at) => [7, 3, 1][at % 3] as number),
   ) % 10;
 
-/** Number of a German identity card or passport; the check digit is often left out. */
+/** Checks the number of a German identity card or passport. The check digit is often left out. */
 function isGermanDocument(text: string): boolean {
   const number = compactOf(text);
   return /\d/.test(number) && (number.length === 9 || icaoDigit(number.slice(0, 9)) === Number(number[9]));
 }
 
-/** German pension insurance: area, date of birth, initial (as two digits), serial. */
+/** Checks a German pension insurance number: area, date of birth, initial (as two digits), serial. */
 function isRvnr(text: string): boolean {
   const number = compactOf(text);
   const initial = String(letters.indexOf(number[8] as string) + 1).padStart(2, '0');
@@ -135,7 +152,7 @@ function isRvnr(text: string): boolean {
   );
 }
 
-/** German health insurance: a letter (as two digits) and eight digits. */
+/** Checks a German health insurance number: a letter (as two digits) and eight digits. */
 function isKvnr(text: string): boolean {
   const number = compactOf(text);
   const digits = String(letters.indexOf(number[0] as string) + 1).padStart(2, '0') + number.slice(1);
@@ -144,14 +161,17 @@ function isKvnr(text: string): boolean {
   );
 }
 
-/** Each product counts with the sum of its digits. */
+/** Returns a weighted sum in which each product counts with the sum of its digits. */
 const crossSum = (digits: string, weights: readonly number[]): number =>
   weights.reduce((sum, weight, at) => {
     const product = Number(digits[at]) * weight;
     return sum + Math.trunc(product / 10) + (product % 10);
   }, 0);
 
-/** Austrian social insurance: serial, check digit, date of birth; months 13 to 15 where serials ran out. */
+/**
+ * Checks an Austrian social insurance number: serial, check digit, date of birth. Months are 13 to 15 where
+ * serials ran out.
+ */
 const isSvnr = digitsCheck(10, (digits) => {
   const [day, month] = [Number(digits.slice(4, 6)), Number(digits.slice(6, 8))];
   const isBirth = day >= 1 && day <= 31 && month >= 1 && month <= 15;
@@ -162,7 +182,7 @@ const isSvnr = digitsCheck(10, (digits) => {
   );
 });
 
-/** Swiss AHV number: an EAN-13 of Switzerland's prefix 756. */
+/** Checks a Swiss AHV number, which is an EAN-13 with Switzerland's prefix 756. */
 const isAhv = digitsCheck(
   13,
   (digits) =>
@@ -170,7 +190,7 @@ const isAhv = digitsCheck(
     complement(weightedSum(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]), 10) === Number(digits[12]),
 );
 
-/** Spanish DNI and NIE: a letter tells the number modulo 23; X, Y, Z stand for 0, 1, 2. */
+/** Checks a Spanish DNI or NIE. A letter tells the number modulo 23; X, Y, Z stand for 0, 1, 2. */
 function isDni(text: string): boolean {
   const number = compactOf(text).replace(/^[XYZ]/, (letter) => String('XYZ'.indexOf(letter)));
   return (
@@ -179,14 +199,17 @@ function isDni(text: string): boolean {
   );
 }
 
-/** Spanish social security: province, serial and key modulo 97. Serials below ten million have no zeros. */
+/**
+ * Checks a Spanish social security number: province, serial and key modulo 97. Serials below ten million
+ * count without their zeros.
+ */
 const isSpanishNss = digitsCheck(12, (digits) => {
   const [province, serial] = [digits.slice(0, 2), Number(digits.slice(2, 10))];
   const base = serial < 10_000_000 ? Number(province) * 10_000_000 + serial : Number(digits.slice(0, 10));
   return base % 97 === Number(digits.slice(10));
 });
 
-/** Portuguese taxpayer number of a natural person. */
+/** Checks the Portuguese taxpayer number of a natural person. */
 const isPortugueseNif = digitsCheck(
   9,
   (digits) =>
@@ -194,7 +217,7 @@ const isPortugueseNif = digitsCheck(
     complement(weightedSum(digits, [9, 8, 7, 6, 5, 4, 3, 2]), 11) % 10 === Number(digits[8]),
 );
 
-/** Portuguese citizen card: Luhn's sum with letters as 10 to 35. */
+/** Checks a Portuguese citizen card by Luhn's sum, with letters as 10 to 35. */
 function isCitizenCard(text: string): boolean {
   const values = [...compactOf(text)].map((letter) => digitsAndLetters.indexOf(letter));
   const sum = values.reduce(
@@ -216,7 +239,7 @@ const oddValues = [
   1, 0, 5, 7, 9, 13, 15, 17, 19, 21, 2, 4, 18, 20, 11, 3, 6, 8, 12, 14, 16, 10, 22, 25, 24, 23,
 ];
 
-/** Italian codice fiscale; a digit may be a letter where two persons would have the same code. */
+/** Checks an Italian codice fiscale. A digit may be a letter where two persons would have the same code. */
 function isCodiceFiscale(text: string): boolean {
   const code = compactOf(text);
   const placeOf = (letter: string): number => (/\d/.test(letter) ? Number(letter) : letters.indexOf(letter));
@@ -229,7 +252,7 @@ function isCodiceFiscale(text: string): boolean {
 
 const isPartitaIva = digitsCheck(11, passesLuhn);
 
-/** Greek tax number: powers of two. */
+/** Checks a Greek tax number, whose weights are powers of two. */
 const isAfm = digitsCheck(
   9,
   (digits) => (weightedSum(digits, [256, 128, 64, 32, 16, 8, 4, 2]) % 11) % 10 === Number(digits[8]),
@@ -237,7 +260,7 @@ const isAfm = digitsCheck(
 
 const isAmka = digitsCheck(11, (digits) => isDdmmyy(digits) && passesLuhn(digits));
 
-/** Cypriot tax number: odd places count by a table, the letter tells the sum modulo 26. */
+/** Checks a Cypriot tax number. Odd places count by a table, and the letter tells the sum modulo 26. */
 function isCypriotTic(text: string): boolean {
   const number = compactOf(text);
   const sum = [...number.slice(0, 8)].reduce(

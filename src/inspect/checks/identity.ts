@@ -8,8 +8,8 @@ import { northernEuropeanIdentityChecks } from './identity-northern-europe.ts';
 import { westernEuropeanIdentityChecks } from './identity-western-europe.ts';
 
 /**
- * Tells numbers that need no word beside them, because of their separators, their date or two check digits:
- * of Brazil, Switzerland, Belgium, France and China.
+ * Checks numbers that need no word beside them, because of their separators, their date or two check digits.
+ * They are those of Brazil, Switzerland, Belgium, France and China.
  */
 function isSureByForm(text: string): boolean {
   if (text.startsWith('756.')) return westernEuropeanIdentityChecks.ahv(text);

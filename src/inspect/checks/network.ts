@@ -20,7 +20,10 @@ const escapedStart = /^[nrtbfvux][0-9A-Z]/;
 const nobody =
   /^(?:server\d?|(?:my|your|some)-?server|server-?name|host|hostname|computer|localhost|wsl\.localhost)$/i;
 
-/** Tells `\\MACHINE\share` from text that was escaped twice: its first part can name a machine. */
+/**
+ * Tells whether the first part of `\\MACHINE\share` can name a machine. Texts that were escaped twice look
+ * the same.
+ */
 const isFileShare: SecretCheck = (text) => {
   const [, machine = ''] = /^\\\\([^\\]+)\\/.exec(text) ?? [];
   return machineName.test(machine) && !escapedStart.test(machine) && !nobody.test(machine);

@@ -4,20 +4,25 @@ import { isEncodedWords, randomBits } from './randomness.ts';
 import { hasDigit, isChosen, isPasswordLike } from './texts.ts';
 
 /*
- * Tells passwords where the words before them, or their place on a command line, already say that one stands there.
- * So shorter ones pass than elsewhere, and what has to be told apart is what else people write there.
+ * Checks passwords where the words before them, or their place on a command line, already say that one stands
+ * there. So shorter ones count than elsewhere, and only what else people write there has to be told apart.
  */
 
 const hasLetter = /[A-Za-z]/;
 
-/** Matches a capital word with a sign or a year behind it, and two capital words with a number: `Topaz_2017`. */
+/**
+ * Matches a capital word with a sign or a year behind it, and two capital words with a number: `Topaz_2017`.
+ */
 const capitalsAndNumber = /^[A-Z][a-z]{2,}(?:[_.-]\d{3,4}|[-_.]?[A-Z][a-z]{2,}\d{1,4})$/;
 /** Matches a small word with three digits or more: `cobalt2766`. */
 const wordAndNumber = /^[a-z]{4,}\d{3,6}$/;
-/** Matches letters and digits that change twice or more, as names with a version do not: `js8s2vdj6`. */
+/**
+ * Matches letters and digits that change twice or more, which they do not in names with a version:
+ * `js8s2vdj6`.
+ */
 const mixedTwice = /\d[a-z]+\d[a-z]|[a-z]\d+[a-z]+\d/i;
 const mixedLengthMin = 8;
-/** Matches the letters and digits of versions, sizes, addresses and names of machines: `ipv4-to-ipv6`, `2x4x8`. */
+/** Matches the words with a number that tests and manuals have for a password: `password123`. */
 const namedNumber =
   /^#[\da-f]{3,8}$|^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
 /** Matches the words with a number that tests and manuals have for a password: `password123`. */
@@ -26,8 +31,8 @@ const knownWord =
 const signInside = /[!#$%^&*+=?@~]/;
 
 /**
- * Tells passwords behind words that say that one follows. Shorter ones pass than as `chosen`, and names with a
- * number do not: `server-01`, `RFC7617`.
+ * Tells whether a text is a password, behind words that say that one follows. Shorter texts count than for
+ * `chosen`. Names with a number do not: `server-01`, `RFC7617`.
  */
 function isTold(text: string): boolean {
   const word = text.replace(/[.,:?;]{1,3}$/, '');
@@ -40,13 +45,16 @@ function isTold(text: string): boolean {
   return word.length >= mixedLengthMin && mixedTwice.test(word);
 }
 
-/** Matches what no password on a command line is: options, variables, ports, addresses, paths and lists. */
+/** Matches what is no password on a command line: options, variables, ports, addresses, paths and lists. */
 const argument =
   /^(?:[-$%@<{(*~./\\]|\d{1,5}(?::|$|-\d|\/)|(?:\d{1,3}\.){3}|[\w.-]{0,64}:[\d/]|\w{1,40}=)|,|[\w.-]+\/[\w./-]+$/;
 
 const typedBitsMin = 6;
 
-/** Tells passwords on a command line, where no code can stand: a digit or a sign, or an order that no word has. */
+/**
+ * Tells whether a text on a command line, where no code can stand, is a password. It has a digit or a sign,
+ * or an order that no word has.
+ */
 function isTyped(text: string): boolean {
   if (!isAscii(text) || !hasLetter.test(text) || argument.test(text)) return false;
   if (/^[a-z]+(?:[-_.][a-z]+)*[-_.]?\d{0,2}$/i.test(text) && !/[a-z][A-Z]+[a-z]*\d/.test(text))
@@ -56,7 +64,7 @@ function isTyped(text: string): boolean {
 
 const wordsOfPhrase =
   /^(?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?(?:[ ._-](?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?){2,11}[!?.]?$/;
-/** Words of sentences, labels and messages, of which passphrases of random words have none. */
+/** Words of sentences, labels and messages. Passphrases of random words have none of them. */
 const wordsOfSentences = new Set(
   (
     'the and for with not your you our this that from are was were has have had must should can cannot may will would into than then when where which who what how ' +
@@ -70,7 +78,7 @@ const wordsOfSentences = new Set(
 );
 const phraseWordsMin = 4;
 
-/** Tells a passphrase of random words, perhaps with a number, from sentences and labels. */
+/** Tells whether a text is a passphrase of random words, perhaps with a number, and no sentence or label. */
 function isPassphrase(text: string): boolean {
   if (!wordsOfPhrase.test(text)) return false;
   const parts = text
@@ -83,7 +91,9 @@ function isPassphrase(text: string): boolean {
 
 const groupBitsMin = 8;
 
-/** Tells four letters or digits a group in an order that words do not have: `woev gkbe xcsw pogn`. */
+/**
+ * Tells whether groups of four letters or digits have an order that words do not have: `woev gkbe xcsw pogn`.
+ */
 const isOfRandomGroups: SecretCheck = (text) =>
   !/abcd|1234|xxxx|0000/i.test(text) && randomBits(text.replace(/[ -]/g, '')) >= groupBitsMin;
 

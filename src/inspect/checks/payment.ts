@@ -27,7 +27,7 @@ const issuers: readonly { from: number; to: number; lengths: readonly number[] }
   { from: 9792, to: 9792, lengths: [16] },
 ];
 
-/** Answers whether a network in the table issues numbers with this start and length. */
+/** Tells whether a network in the table issues numbers with this start and length. */
 const isOfNetwork = (digits: string): boolean =>
   issuers.some(({ from, to, lengths }) => {
     const lead = Number(digits.slice(0, String(from).length));
@@ -35,12 +35,12 @@ const isOfNetwork = (digits: string): boolean =>
   });
 
 /**
- * Matches the lengths of ids that clouds and chats count up, and of 64-bit numbers. Of cards without groups
- * only UnionPay often has so many digits.
+ * Matches the lengths of ids that clouds and chats count up, and of 64-bit numbers. Among cards without
+ * groups only those of UnionPay often have so many digits.
  */
 const snowflake = /^(?:\d{17,18}|(?!62)\d{19})$/;
 
-/** Tells a list of numbers: four groups, each as much above the one before. */
+/** Tells whether four groups are a list of numbers, each as much above the one before. */
 function isCountedUp(text: string): boolean {
   const [first = 0, second = 0, third = 0, fourth = 0, ...more] = text.split(/\D+/).map(Number);
   return (
@@ -51,7 +51,10 @@ function isCountedUp(text: string): boolean {
   );
 }
 
-/** A number that a card network can have issued, with the right check digit; separators are ignored. */
+/**
+ * Checks that a card network can have issued a number, by start, length and check digit; separators are
+ * ignored.
+ */
 function isCardNumber(text: string): boolean {
   const digits = digitsOf(text);
   return isPlainCard(text) && passesLuhn(digits) && new Set(digits).size > 2 && !isCountedUp(text);
@@ -59,7 +62,7 @@ function isCardNumber(text: string): boolean {
 
 const isPlainCard = (text: string): boolean => isOfNetwork(digitsOf(text)) && !snowflake.test(text);
 
-/** Lengths of international bank account numbers by country (ISO 13616 registry). */
+/** Lengths of international bank account numbers, by country (ISO 13616 registry). */
 const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
   (
     'AD24 AE23 AL28 AT20 AZ28 BA20 BE16 BG22 BH22 BI27 BR29 BY28 CH21 CR22 CY28 CZ24 DE22 DJ27 DK18 DO28 EE20 EG29 ES24 FI18 ' +
@@ -71,7 +74,10 @@ const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
-/** A known country, its length, and remainder 1 modulo 97 (ISO 7064). */
+/**
+ * Checks an international bank account number: a known country, its length, and remainder 1 modulo 97 (ISO
+ * 7064).
+ */
 function isIban(text: string): boolean {
   const compact = text.replace(/[ -]/g, '').toUpperCase();
   if (ibanLengths[compact.slice(0, 2)] !== compact.length) return false;
@@ -84,15 +90,18 @@ function isIban(text: string): boolean {
 }
 
 /**
- * Tells a number with the right check digit that no listed network issues, or that an id may have too. It
- * needs the word "card" beside it. Numbers with 1 are airlines' or times in milliseconds.
+ * Checks a number with the right check digit that no listed network issues, or that an id may have too. It
+ * needs the word "card" beside it. Numbers that begin with 1 are airlines' or times in milliseconds.
  */
 function isOtherCard(text: string): boolean {
   const digits = digitsOf(text);
   return /^[02-9]\d{11,18}$/.test(digits) && !isMonotone(digits) && passesLuhn(digits) && !isPlainCard(text);
 }
 
-/** US bank routing number: a Federal Reserve district, then weights 3, 7, 1 (ABA Routing Number Policy). */
+/**
+ * Checks a US bank routing number: a Federal Reserve district, then weights 3, 7, 1 (ABA Routing Number
+ * Policy).
+ */
 const isRoutingNumber = digitsCheck(
   9,
   (digits) =>
@@ -100,14 +109,14 @@ const isRoutingNumber = digitsCheck(
     weightedSum(digits, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0,
 );
 
-/** Bank account in Argentina: two blocks, each with its check digit. */
+/** Checks a bank account in Argentina: two blocks, each with its check digit. */
 const isCbu = digitsCheck(22, (digits) => {
   const first = complement(weightedSum(digits, [7, 1, 3, 9, 7, 1, 3]), 10);
   const second = complement(weightedSum(digits.slice(8), [3, 9, 7, 1, 3, 9, 7, 1, 3, 9, 7, 1, 3]), 10);
   return first === Number(digits[7]) && second === Number(digits[21]);
 });
 
-/** Bank account in Mexico. */
+/** Checks a bank account in Mexico. */
 const isClabe = digitsCheck(18, (digits) => {
   const sum = [...digits.slice(0, 17)].reduce(
     (sum, digit, at) => sum + ((Number(digit) * ([3, 7, 1][at % 3] as number)) % 10),
@@ -116,7 +125,7 @@ const isClabe = digitsCheck(18, (digits) => {
   return complement(sum, 10) === Number(digits[17]);
 });
 
-/** Spanish bank account: one check digit for bank and branch, one for the account. */
+/** Checks a Spanish bank account: one check digit for bank and branch, one for the account. */
 const isCcc = digitsCheck(20, (digits) => {
   const digitOf = (body: string): number => {
     const digit = 11 - (weightedSum(body.padStart(10, '0'), [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11);
@@ -125,7 +134,7 @@ const isCcc = digitsCheck(20, (digits) => {
   return digitOf(digits.slice(0, 8)) === Number(digits[8]) && digitOf(digits.slice(10)) === Number(digits[9]);
 });
 
-/** French bank account: bank, branch, account (letters count 1 to 9 by their place), key 97. */
+/** Checks a French bank account: bank, branch, account (letters count 1 to 9 by their place), key 97. */
 function isRib(text: string): boolean {
   const rib = text
     .toUpperCase()

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import type { Checks, SecretCheck } from './check.ts';
 
 /*
- * Checks facts about persons that need to be possible. They are a birth date of somebody alive, an address on
- * the Internet, a place as exact as a door, and words that can be a name.
+ * Checks that facts about persons are possible. They are a birth date of somebody alive, an address on the
+ * Internet, a place as exact as a door, and words that can be a name.
  */
 
 /** Birth years of anybody alive today and for a while. */
@@ -23,12 +23,12 @@ const isBirthYear = (text: string): boolean =>
 const isDay = (month: number, day: number): boolean => month >= 1 && month <= 12 && day >= 1 && day <= 31;
 
 /**
- * Matches a time of day that no conversion of a date to another zone gives, as in a log line, which may stand
- * behind any word.
+ * Matches a time of day as in a log line, which may stand behind any word. A full hour does not count: a date
+ * that was converted to another zone has one.
  */
 const timeOfEvent = /T\d\d:(?!00(?::00(?:\.0{1,9})?)?(?:[Z+-]|$))/;
 
-/** Tells a date, in any usual order, on which somebody alive can have been born. */
+/** Tells whether a text is a date, in any usual order, on which somebody alive can have been born. */
 function isBirthDate(text: string): boolean {
   if (timeOfEvent.test(text)) return false;
   const numbers = text.match(/\d{1,8}/g) ?? [];
@@ -41,14 +41,14 @@ function isBirthDate(text: string): boolean {
   return isBirthYear(year) && (isDay(a, b) || isDay(b, a));
 }
 
-/** Tells `19800203`, or `03021980` as forms have it. */
+/** Tells whether eight digits are a birth date: `19800203`, or `03021980` as forms have it. */
 function isCompactDate(digits: string): boolean {
   const part = (from: number, to: number): number => Number(digits.slice(from, to));
   if (isBirthYear(digits.slice(0, 4)) && isDay(part(4, 6), part(6, 8))) return true;
   return isBirthYear(digits.slice(4)) && (isDay(part(0, 2), part(2, 4)) || isDay(part(2, 4), part(0, 2)));
 }
 
-/** Tells `14 January 1962`, `März 3, 1971`. */
+/** Tells whether a text is a birth date with the month in words: `14 January 1962`, `März 3, 1971`. */
 function isWrittenDate(text: string, day: string, year: string): boolean {
   const words = Buffer.from(text, 'latin1')
     .toString('utf8')
@@ -59,7 +59,7 @@ function isWrittenDate(text: string, day: string, year: string): boolean {
   );
 }
 
-/** Public DNS resolvers. */
+/** Addresses of public DNS resolvers, which are nobody's. */
 const resolvers: ReadonlySet<string> = new Set(
   (
     '1.1.1.1 1.0.0.1 1.1.1.2 1.1.1.3 8.8.8.8 8.8.4.4 9.9.9.9 9.9.9.10 149.112.112.112 208.67.222.222 208.67.220.220 ' +
@@ -69,12 +69,12 @@ const resolvers: ReadonlySet<string> = new Set(
 /** Matches ends of networks, made-up addresses, and object identifiers (`2.5.4.3`), which look the same. */
 const notAddresses =
   /\.(?:0|255)$|^2\.5\.\d{1,2}\.|^(\d{1,3})\.\1\.\1\.\1$|^(?:1\.2\.3\.4|4\.3\.2\.1|5\.6\.7\.8|12\.34\.56\.78)$/;
-/** Shorter addresses, such as `1::1`, are made up. */
+/** Characters of an IPv6 address, at least. Shorter ones, such as `1::1`, are made up. */
 const v6LengthMin = 12;
 
 /**
- * Tells an address that a person's machine can have on the public Internet: none for a special purpose (RFC
- * 6890).
+ * Tells whether a person's machine can have an address on the public Internet. Addresses for a special
+ * purpose do not count (RFC 6890).
  */
 function isPublicAddress(text: string): boolean {
   if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
@@ -89,7 +89,10 @@ const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => address.range(
 const notMachines =
   /^00005e|^(?:001122334455|0123456789ab|aabbccddeeff|001a2b3c4d5e|deadbeef|cafebabe|123456789abc|a1b2c3d4e5f6|112233445566)/;
 
-/** Tells an EUI-48 that a maker gave to one machine: not multicast, not of one repeated byte. */
+/**
+ * Tells whether an EUI-48 is one that a maker gave to one machine. Multicast addresses are none, nor are
+ * those of one or two different bytes.
+ */
 function isMachineAddress(text: string): boolean {
   const digits = text.replace(/[^0-9A-Fa-f]/g, '').toLowerCase();
   return (
@@ -102,7 +105,10 @@ function isMachineAddress(text: string): boolean {
 
 const decimalsMin = 5;
 
-/** Tells latitude and longitude as exact as a door: five decimals are a metre; landmarks have four. */
+/**
+ * Tells whether latitude and longitude are as exact as a door. Five decimals are a metre; landmarks have
+ * four.
+ */
 function isExactPosition(text: string): boolean {
   const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
   if (latitude === undefined || longitude === undefined) return false;
@@ -132,11 +138,11 @@ const impersonalWords: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Tells words that may be a person's name: none of software, trade or courtesy. */
+/** Tells whether words may be a person's name: none is of software, trade or courtesy, or in capitals. */
 const isPlainName: SecretCheck = (text) =>
   text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
 
-/** Matches what is an address of something else: a machine, a page, a memory, a mailbox. */
+/** Matches addresses of something else: a machine, a page, a memory, a mailbox. */
 const otherAddress =
   /:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|0x[\da-f]|::|[\da-f]{2}:[\da-f]{2}:|[$%#~^]\{|\\x|_|\w\(/i;
 /** Matches words of sentences and of software, which no address has. */
@@ -146,8 +152,8 @@ const someNumber = /(?<![\p{L}\p{N}.])\p{N}{1,6}(?:[-/ ]?\p{N}{1,5})*\p{L}?(?![\
 const uncased = /[\u05d0-\u07ff\u0900-\u109f\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7a3]/u;
 
 /**
- * Tells an address of a house: words written large with a number, and a comma or a post code between its parts. In
- * scripts without capitals a number behind some words is enough.
+ * Tells whether a text is an address of a house. It has capitalised words and a number, and a comma or a post
+ * code between its parts. In scripts without capitals a number with some letters is enough.
  */
 function isHouseAddress(text: string): boolean {
   const address = Buffer.from(text, 'latin1').toString('utf8').trim();
@@ -159,7 +165,10 @@ function isHouseAddress(text: string): boolean {
   return isLarge >= 2 && 2 * isLarge >= words.length && hasParts && someNumber.test(address);
 }
 
-/** Tells a chosen name: marked by `@`, or with a digit, dot or underscore, unlike common words. */
+/**
+ * Tells whether a text is a name that somebody has chosen. Such a name is marked by `@`, or has a digit, dot
+ * or underscore, unlike common words.
+ */
 const isHandle: SecretCheck = (text) =>
   text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
 

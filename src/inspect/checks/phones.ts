@@ -8,14 +8,14 @@ import { type Checks, digitsOf, type SecretCheck } from './check.ts';
  * the library's table is used: matching a plan's patterns takes a microsecond, the library's parser ten.
  */
 
-/** Form of the national numbers of one country, without the prefix that is dialled before them. */
+/** The form of the national numbers of one country, without the prefix that is dialled before them. */
 interface Plan {
   readonly prefix: string;
   readonly national: RegExp;
 }
 
 const callingCodeDigitsMax = 3;
-/** ITU-T E.164: most digits with the country code. */
+/** The most digits of a number, with the country code (ITU-T E.164). */
 const digitsMax = 15;
 const digitsMin = 7;
 
@@ -33,8 +33,8 @@ interface Plans {
 }
 
 /**
- * Returns the plans. The table has 83 KB and takes some milliseconds to read, and many processes never see a
- * number.
+ * Returns the numbering plans, read when they are first needed. The table has 83 KB and takes some
+ * milliseconds to read, and many processes never see a number.
  */
 const plans = lazily(readPlans);
 
@@ -68,7 +68,10 @@ const fiction =
 
 const hasVariety = (digits: string): boolean => new Set(digits).size > 2;
 
-/** Tells a number of North America: area and exchange begin with 2 to 9 and are no service codes (NANPA). */
+/**
+ * Tells whether a text is a number of North America: area and exchange begin with 2 to 9 and are no service
+ * codes (NANPA).
+ */
 function isNanp(text: string): boolean {
   const national = digitsOf(text).replace(/^1(?=\d{10}$)/, '');
   return (
@@ -77,8 +80,8 @@ function isNanp(text: string): boolean {
 }
 
 /**
- * Tells a number behind an existing country code, with as many digits as are dialled there. It may contain a
- * trunk prefix: `+49 (0)30 …`.
+ * Tells whether a text is a number behind an existing country code, with as many digits as are dialled there.
+ * It may contain a trunk prefix: `+49 (0)30 …`.
  */
 function isInternational(text: string): boolean {
   const digits = digitsOf(text.replace('(0)', ''));
@@ -97,8 +100,8 @@ const isDialled = ({ prefix, national }: Plan, digits: string): boolean =>
   digits.startsWith(prefix) && national.test(digits.slice(prefix.length));
 
 /**
- * Tells a number as it is dialled within one of many countries: with the prefix where there is one, or `00`
- * and a whole number.
+ * Tells whether a text is a number as it is dialled within one of many countries. It has the prefix where
+ * there is one, or `00` before a whole number.
  */
 function isNational(text: string): boolean {
   const digits = digitsOf(text);
@@ -107,7 +110,10 @@ function isNational(text: string): boolean {
   return isNanp(digits) || plans().common.some((plan) => isDialled(plan, digits));
 }
 
-/** Tells a number where one is asked for. It need not be right: people omit what neighbours know. */
+/**
+ * Tells whether a text is a number where one is asked for. It need not be complete: people omit what
+ * neighbours know.
+ */
 const isNamedNumber: SecretCheck = (text) =>
   text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text));
 

@@ -1,15 +1,15 @@
 /*
  * Recognises values that are no secret whatever the name before them says: `passwordChangedAt: 2026-03-04`,
  * `PWD=/srv/build/4711`, `token_address: 0x52…`. Names are many and kinds of such values few, so the values
- * are told apart.
+ * are told apart, not the names.
  */
 
 /** Matches dates and times (RFC 3339), or a part of one, and times in the basic format of ISO 8601. */
 const time = /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$|^\d{8}T\d{6}Z$/;
 
 /**
- * Matches a path from a root, a home or here. One folder has a name in small letters, which base64 does not
- * have between two slashes.
+ * Matches a path from a root, a home or here. One of its folders has a name in small letters, which base64
+ * does not have between two slashes.
  */
 const path = /^(?:~|\.{1,2}|[A-Za-z]:)?[/\\](?:[^/\\]{0,64}[/\\]){0,16}\.?[a-z][a-z_.-]{1,32}(?:[/\\]|$)/;
 
@@ -45,7 +45,7 @@ const complaint = /^\?[A-Za-z_]{1,64}$/;
  */
 const credentialScope = /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/;
 
-/** Matches a rule for values: `^[A-Za-z0-9]{8,64}$`. It has ranges, and nothing that stands for itself. */
+/** Matches a rule for values: `^[A-Za-z0-9]{8,64}$`. It has ranges, and no literal characters. */
 const regularExpression =
   /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/;
 
@@ -94,7 +94,10 @@ const classMember = /^[A-Z][A-Za-z_]{2,60}(?:\.[a-z][A-Za-z_]{2,60}){1,2}$/;
 /** Writes terms of code without their numbers: `c.OAuth2.Connector` becomes `c.Term_.Connector`. */
 export const withoutNumbers = (value: string): string => value.replace(numberedTerms, 'Term_');
 
-/** Tells a name of two words or more, with numbers only where terms of code have them. */
+/**
+ * Tells whether a text is a name of two words or more. It may have numbers only where terms of code have
+ * them.
+ */
 export const isIdentifier = (value: string): boolean => {
   const letters = withoutNumbers(value);
   return (identifier.test(letters) || classMember.test(letters)) && compound.test(letters);
@@ -120,7 +123,10 @@ const pseudoVersion =
 const variable =
   /^!{1,2}\$[A-Za-z_]{1,40}$|^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/;
 
-/** Matches a coder by its names: `Base64.getEncoder.encodeToString`. Others could be a secret of letters. */
+/**
+ * Matches a coder by the names that it is called with: `Base64.getEncoder.encodeToString`. Any other words
+ * could be a secret of letters.
+ */
 const coder =
   /^base(?:32|58|64)(?:\.(?:get|to|from|url|std|mime|raw|string|bytes|text|without|with|padding|encod(?:er?|ing)|decod(?:er?|ing))+){1,3}$/i;
 
@@ -182,14 +188,17 @@ const algorithm =
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/;
 
 /**
- * Matches a value of which a manual leaves out the middle, and a JSON web token of which it shows the head
- * only: `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
+ * Matches a value of which a manual leaves out the middle, and the shown head of a JSON web token:
+ * `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
  */
 const shortened = /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]|^eyJ[\w-]{2,80}\.{3}/;
 
 const tokenHead = /^eyJ[\w-]{10,1024}={0,2}\.?$/;
 
-/** Tells the head of a JSON web token alone (RFC 7515, 4.1): it says how it is signed and gives no access. */
+/**
+ * Tells whether a text is only the head of a JSON web token (RFC 7515, 4.1). It says how the token is signed
+ * and gives no access.
+ */
 const isTokenHead = (value: string): boolean =>
   tokenHead.test(value) && /^\{[^{}]*"alg"\s?:/.test(Buffer.from(value, 'base64url').toString('latin1'));
 
@@ -235,6 +244,6 @@ const kinds = [
   variable,
 ];
 
-/** Answers whether the value is plainly of another kind, in time linear in its length. */
+/** Tells whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
   kinds.some((kind) => kind.test(value)) || isFormat(value) || isTokenHead(value);

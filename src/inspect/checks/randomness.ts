@@ -2,16 +2,16 @@ import type { Checks, SecretCheck } from './check.ts';
 import { isPlainValue } from './plain-values.ts';
 
 /*
- * Tells generated random text from names. Entropy cannot: `getUserAccessToken` has as many different
+ * Tells generated random text from names. Entropy cannot do that: `getUserAccessToken` has as many different
  * characters as random text of its length. The order of letters can: languages and identifiers use few of the
  * 676 pairs of letters, random texts all of them.
  */
 
 /**
- * How much a pair of letters speaks for randomness, in bits: log2 of how much rarer it is in words than in
- * random text, plus 4, as one digit. There is a row for each first letter and a column for each second.
- * Counted over the different words of documentation, source code and licences, so that frequent words weigh
- * little more than others.
+ * Bits by which a pair of letters speaks for randomness, as one digit. It is log2 of how much rarer the pair
+ * is in words than in random text, plus 4. There is a row for each first letter and a column for each second.
+ * They were counted over the different words of documentation, source code and licences. So frequent words
+ * weigh little more than others.
  */
 const pairBits = (
   '53236536374131738121445546 35563678468367379446489858 26452672383367168342478868 35541567277566368446467869 ' +
@@ -24,17 +24,17 @@ const pairBits = (
 ).split(' ');
 
 const pairBitsZero = 4;
-/** A digit inside a word is seldom its beginning. */
+/** Bits of a digit before a letter: within a word, digits seldom come first. */
 const digitThenLetterBits = 2;
 const letterThenDigitBits = 1;
-/** In `camelCase` a new word follows, so the pair says nothing. */
+/** Bits of a small letter before a capital. In `camelCase` a new word follows, so the pair says little. */
 const newWordBits = 0.5;
 /**
- * One in a thousand identifiers and words of other sources has so many bits; of random texts of 16 letters
- * and digits 95 % do.
+ * Bits of a random text, at least. One in a thousand identifiers and words of other sources has so many; of
+ * random texts of 16 letters and digits 95 % do.
  */
 const randomBitsMin = 6;
-/** Long texts of words have some rare pairs, too. */
+/** Bits of a random text for each letter, at least: long texts of words have some rare pairs, too. */
 const randomBitsPerLetterMin = 0.3;
 
 const lowerA = 0x61;
@@ -63,12 +63,12 @@ export function randomBits(text: string): number {
 
 const countLetters = (text: string): number => text.replace(/[^A-Za-z]/g, '').length;
 
-/** Matches hexadecimal; the few words of `a` to `f` make no identifier together with digits. */
+/** Matches hexadecimal. The few words of `a` to `f` make no identifier together with digits. */
 const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
 
 /**
- * Tells random characters: no words, no names with a number behind them, no plain numbers. The order of few
- * letters among digits proves little; there it suffices that they stand between digits.
+ * Tells whether characters are random: no words, no names with a number behind them, no plain numbers. The
+ * order of few letters among digits proves little; there it suffices that they stand between digits.
  */
 export const isRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
@@ -81,8 +81,8 @@ const words = /^[A-Za-z]{3,}(?:[ :_-][A-Za-z]{3,})*:?$/;
 const jsonSigns = /[{}[\]",: ]+/g;
 
 /**
- * Tells base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is `username:password`. Of
- * JSON there may be the beginning only, as in a cookie that is cut short.
+ * Tells whether a text is base64 of words, as tests and manuals have: `dXNlcm5hbWU6cGFzc3dvcmQ=` is
+ * `username:password`. JSON in it may be cut short, as in a cookie.
  */
 export function isEncodedWords(text: string): boolean {
   if (!base64.test(text)) return false;
@@ -110,7 +110,10 @@ const hyphenated = /^[a-z]+(?:-[a-z]+)+$/;
 const hyphenatedBitsMin = 12;
 const hyphenatedBitsPerLetterMin = 1.2;
 
-/** The same where names are expected, which may have digits between their words (`utf8ToUtf16Le`). */
+/**
+ * Tells whether characters are random where names are expected. These may have digits between their words
+ * (`utf8ToUtf16Le`), so that digits between letters do not suffice.
+ */
 const isPlainlyRandom: SecretCheck = (text) =>
   !isPlainValue(text) &&
   ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text)));

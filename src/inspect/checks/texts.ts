@@ -11,27 +11,36 @@ const hasLetter = /[A-Za-z]/;
 /** Bits that a password of letters alone needs; names of products and abbreviations have some. */
 export const passwordBitsMin = 12;
 
-/** Matches names of values: `user.password1`, `base64.b64decode`, `connection.credentials[2]`, `vault:path/x#key`. */
+/**
+ * Matches names of values: `user.password1`, `base64.b64decode`, `connection.credentials[2]`,
+ * `vault:path/x#key`.
+ */
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{2,16}:\S{1,4096})$/;
 
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
 const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;
 
-/** Matches what stands before a name in Perl, C and Ruby: `*all_children`, `&password_cb`, `:Argon2Password`. */
+/**
+ * Matches what stands before a name in Perl, C and Ruby: `*all_children`, `&password_cb`, `:Argon2Password`.
+ */
 const pointer = /^[*&:]/;
 
 const isUtf8Text = (text: string): boolean => isAscii(text) || isUtf8(Buffer.from(text, 'latin1'));
 
-/** Matches four characters of Chinese, Japanese or Korean in a row: a sentence, since nobody types a password so. */
+/**
+ * Matches four characters of Chinese, Japanese or Korean in a row. They are a sentence, since nobody types a
+ * password so.
+ */
 const ideograms = /(?:[\xe3-\xed][\x80-\xbf]{2}){4}/;
 
-/** Limits the letters beyond ASCII in texts of another encoding, such as Latin-1. */
+/** Bound on the share of letters beyond ASCII in texts of another encoding, such as Latin-1. */
 const nonAsciiShareMax = 0.25;
 
 /**
- * Tells written text from text between two quotes or signs in a picture or a program, which contain every short word
- * somewhere. A control character alone proves nothing, since it may hide the rest.
+ * Tells whether a text is written text, and not what stands between two quotes or signs in a picture or a
+ * program. These contain every short word somewhere. In UTF-8 a control character proves nothing, since it
+ * may hide the rest.
  */
 function isWritten(text: string): boolean {
   if (isUtf8Text(text)) return true;
@@ -44,7 +53,8 @@ function isWritten(text: string): boolean {
 const quotes = /^(?:\xe2\x80[\x98\x9c\x9e]|\xc2\xab)|(?:\xe2\x80[\x99\x9c\x9d]|\xc2\xbb)[.,;:]?$/g;
 
 /**
- * Tells letters with a digit or an unusual sign, or in an order that no word has; references and prose are excluded.
+ * Tells whether a text can be a password: letters with a digit or an unusual sign, or in an order that no
+ * word has. References, prose and plain values are none.
  */
 export function isPasswordLike(text: string): boolean {
   if (!isWritten(text) || ideograms.test(text)) return false;
@@ -69,8 +79,8 @@ const chosenLengthMin = 10;
 const smallLetters = /^[a-z]+$/;
 
 /**
- * Tells passwords as people choose them under rules (`couch-trip-update3971`, `S3cret!7`), or random ones. It is
- * stricter than `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
+ * Tells whether a text is a password as people choose them under rules (`couch-trip-update3971`, `S3cret!7`),
+ * or a random one. It is stricter than `password-like`: `my-app-2`, `v1.2` and `user@host` do not pass.
  */
 export function isChosen(text: string): boolean {
   const word = text.replace(/[.,:?]{1,3}$/, '');
@@ -78,7 +88,8 @@ export function isChosen(text: string): boolean {
   const hasSign = /[!#$%^&*+=~?@].*[0-9A-Za-z]|[0-9A-Za-z][!#$%^&*]$/.test(word);
   if (hasSign && hasDigit.test(word) && /[a-z]/.test(word) && /[A-Z]/.test(word)) return true;
   if (word.length < chosenLengthMin) return false;
-  // Words of other languages have an order of letters that English words do not have.
+  // Words of other languages have an order of letters that English words do not have, so small letters alone
+  // do not count as random.
   return digitsBehindWord.test(word) || (isRandom(word) && !smallLetters.test(word)) || isOfManySigns(word);
 }
 
@@ -96,8 +107,8 @@ const kindOf = (character: string): number => {
 };
 
 /**
- * Tells characters of all kinds in any order, as programs generate passwords, from code: the kind changes at every
- * other character or more, and no word is among them.
+ * Tells whether characters of all kinds stand in any order, as in passwords of programs and unlike code. The
+ * kind changes at every other character or more, and no word is among them.
  */
 function isOfManySigns(text: string): boolean {
   if (text.length < manySignsLengthMin || !/^[!-~]+$/.test(text)) return false;
@@ -109,9 +120,9 @@ function isOfManySigns(text: string): boolean {
   return signs.size >= 2 && new Set(kinds).size >= 3 && 2 * changes >= text.length - 1;
 }
 
-/** Least length of a password in a URL. */
+/** Characters of a password in a URL, at least. */
 const urlPasswordMin = 3;
-/** Matches what stands for a password in manuals: `smtp://ACCESS_KEY:SECRET_KEY@host`. */
+/** Matches words in capitals that stand for a password in manuals: `smtp://ACCESS_KEY:SECRET_KEY@host`. */
 const capitals = /^[A-Z]+(?:_[A-Z]+){0,4}$/;
 const escaped = /%[\dA-Fa-f]{2}/g;
 const lettersMax = 7;
@@ -119,8 +130,8 @@ const lettersMax = 7;
 const passAndWords = /^(?:p[a4]ss(?:w[o0]rd|wd)?|pwd|secret)(?:[^0-9A-Za-z]{1,4}[a-z]{0,12}){1,3}$/;
 
 /**
- * Tells a password in a URL from a few letters, as documentation has: `https://wiki:pedia@host`,
- * `http://user:he%2F%2Fo@host`.
+ * Tells whether a text is a password in a URL, and not a few letters, as documentation has:
+ * `https://wiki:pedia@host`, `http://user:he%2F%2Fo@host`.
  */
 function isUrlPassword(text: string): boolean {
   const plain = text.replace(escaped, '-');
@@ -138,13 +149,15 @@ const fileExtensions = new Set(
   ),
 );
 
-/** Tells a domain whose last part can be a top-level domain and no file extension (`logo@2x.png`). */
+/**
+ * Tells whether the last part of a domain can be a top-level domain and is no file extension (`logo@2x.png`).
+ */
 const isEmailDomain: SecretCheck = (text) => {
   const last = text.slice(text.lastIndexOf('.') + 1);
   return !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last));
 };
 
-/** Tells a country's domain (RFC 1591, section 2); nobody writes one as `cH`. */
+/** Tells whether a label is a country's domain (RFC 1591, section 2); nobody writes one as `cH`. */
 const isCountry = (label: string): boolean =>
   !/^[a-z][A-Z]$/.test(label) && parse(`a.${label}`, { allowPrivateDomains: false }).isIcann === true;
 

@@ -4,7 +4,7 @@ import type { Checks, SecretCheck } from './check.ts';
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
 
-/** Returns the CRC-32 as six characters of base62, with which tokens of GitHub, npm and Postern end. */
+/** Returns the CRC-32 as six characters of base62. Tokens of GitHub, npm and Postern end with it. */
 export function crcChecksum(text: string): string {
   let rest = crc32(text);
   let checksum = '';
@@ -35,7 +35,10 @@ function isJwt(text: string): boolean {
   return typeof header === 'object' && header !== null && 'alg' in header;
 }
 
-/** Checks for base64 of `user:password` (RFC 7617), not of JSON, markup or a repeated word (`test:test`). */
+/**
+ * Checks that a text is base64 of `user:password` (RFC 7617), not of JSON, markup or a repeated word
+ * (`test:test`).
+ */
 function isBasicCredential(text: string): boolean {
   const decoded = Buffer.from(text, 'base64').toString('latin1');
   return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded) && !/^([a-z]{3,12}):\1$/.test(decoded);
@@ -45,7 +48,10 @@ function isBasicCredential(text: string): boolean {
 const isDiscordToken: SecretCheck = (text) =>
   /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1'));
 
-/** Checks eight groups of six digits, each 11 times a 16-bit number, as 1 in 430 million random keys. */
+/**
+ * Checks that each of eight groups of six digits is 11 times a 16-bit number. One in 430 million random keys
+ * passes.
+ */
 const isBitLockerKey: SecretCheck = (text) =>
   text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16);
 

@@ -9,15 +9,15 @@ import type { Checks, SecretCheck } from './check.ts';
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer');
 
 export const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz';
-/** The same characters in the order of the XRP Ledger. */
+/** The characters of base58 in the order of the XRP Ledger. */
 export const rippleBase58 = 'rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz';
-/** Limits the length, since decoding takes the square of it; an extended key has 111 characters. */
+/** Bound on the length, since decoding takes the square of it; an extended key has 111 characters. */
 const base58LengthMax = 128;
-/** Nine digits stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
+/** Digits of a step. Nine stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
 const base58StepLength = 9;
 const base58Step = 58n ** BigInt(base58StepLength);
 
-/** Returns the bytes that the digits stand for; undefined for an invalid digit. */
+/** Returns the bytes that the digits stand for; undefined for an invalid digit or a text that is too long. */
 function decodeBase58(text: string, alphabet: string): Buffer | undefined {
   if (text.length > base58LengthMax) return undefined;
   let value = 0n;
@@ -37,7 +37,7 @@ function decodeBase58(text: string, alphabet: string): Buffer | undefined {
   return Buffer.concat([Buffer.alloc(zeros), Buffer.from(hex.length % 2 === 1 ? `0${hex}` : hex, 'hex')]);
 }
 
-/** Answers whether the last four bytes are the first of the double SHA-256 of the others. */
+/** Tells whether the last four bytes are the first of the double SHA-256 of the others. */
 function endsWithHash(bytes: Buffer | undefined): boolean {
   if (bytes === undefined || bytes.length <= 4) return false;
   return sha256(sha256(bytes.subarray(0, -4)))
@@ -48,7 +48,7 @@ function endsWithHash(bytes: Buffer | undefined): boolean {
 const isBase58Check: SecretCheck = (text) => endsWithHash(decodeBase58(text, base58));
 
 const wifVersion = 0x80;
-/** Says that the public key is written in short form. */
+/** The byte that says that the public key is written in short form. */
 const wifCompressed = 0x01;
 
 /** Checks Bitcoin's wallet import format: a version, 32 bytes, and sometimes one more byte. */
@@ -66,7 +66,10 @@ const bech32Generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a146
 const bech32Constant = 1;
 const bech32mConstant = 0x2bc830a3;
 
-/** Checks BIP 173 and BIP 350: the checksum covers the part before the last `1` and the digits behind it. */
+/**
+ * Checks the checksum of BIP 173 or BIP 350, which covers the part before the last `1` and the digits behind
+ * it.
+ */
 function isBech32(text: string): boolean {
   const lower = text.toLowerCase();
   const separator = lower.lastIndexOf('1');
@@ -94,8 +97,8 @@ export const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const crc16Polynomial = 0x1021;
 
 /**
- * Checks Stellar's SEP 23: base32, of which the last two bytes are the CRC-16/XMODEM of the others, low byte
- * first.
+ * Checks a seed of Stellar (SEP 23). It is base32, and its last two bytes are the CRC-16/XMODEM of the
+ * others, low byte first.
  */
 function isStellarSeed(text: string): boolean {
   let bits = 0n;
@@ -113,10 +116,10 @@ export function crc16(bytes: Uint8Array): number {
   return crc;
 }
 
-/** PKCS #8 header (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
+/** The PKCS #8 header (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
 export const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
 
-/** Checks 64 bytes, in base58 or a list of numbers: the last 32 are the public key of the first. */
+/** Checks 64 bytes, in base58 or a list of numbers. The last 32 are the public key of the first. */
 function isEd25519KeyPair(text: string): boolean {
   const bytes = text.includes(',')
     ? Buffer.from(
@@ -143,7 +146,7 @@ const phraseLengths = [24, 21, 18, 15, phraseLengthMin];
 export const bip39List = (): readonly string[] =>
   readFileSync(packageFile('config/words/bip-39-english.txt'), 'utf8').trim().split('\n');
 
-/** Returns the words, which are read when the first phrase is seen. */
+/** Returns the words with their indexes, which are read when the first phrase is seen. */
 const bip39Words = lazily(() => new Map(bip39List().map((word, index) => [word, index])));
 
 const indexesOf = (text: string): number[] =>
@@ -153,11 +156,14 @@ const indexesOf = (text: string): number[] =>
     .split(/[^a-z]{1,8}/)
     .map((word) => bip39Words().get(word) ?? -1);
 
-/** Tells a piece of the list itself. */
+/** Tells whether words are sorted, as in a piece of the list itself. */
 const isSorted = (indexes: readonly number[]): boolean =>
   indexes.every((index, place) => place === 0 || index > (indexes[place - 1] as number));
 
-/** Checks BIP 39: eleven bits a word, of which the last are the first bits of the SHA-256 of the others. */
+/**
+ * Checks a phrase of BIP 39. A word has eleven bits, and the last bits of the phrase are the first of the
+ * SHA-256 of the others.
+ */
 function passesBip39(indexes: readonly number[]): boolean {
   if (indexes.includes(-1) || isSorted(indexes)) return false;
   const bits = indexes.map((index) => index.toString(2).padStart(11, '0')).join('');
@@ -169,7 +175,7 @@ function passesBip39(indexes: readonly number[]): boolean {
   return hash.startsWith(bits.slice(-checksumLength));
 }
 
-/** Answers whether somewhere a whole phrase of listed words stands in a row, with the right checksum. */
+/** Tells whether a whole phrase of listed words stands in a row somewhere, with the right checksum. */
 function isSeedPhrase(text: string): boolean {
   const indexes = indexesOf(text);
   return indexes.some((_, start) =>
@@ -180,8 +186,8 @@ function isSeedPhrase(text: string): boolean {
 }
 
 /**
- * Answers whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a
- * few guesses.
+ * Tells whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a few
+ * guesses.
  */
 function isSeedPhraseLike(text: string): boolean {
   const indexes = indexesOf(text);

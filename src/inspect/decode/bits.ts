@@ -7,9 +7,9 @@ const notInCode = 255;
 /** A code that writes bytes as characters of 1 to 7 bits each. */
 export interface BitCode {
   readonly bitsPerCharacter: number;
-  /** Value of each character; 255 where the byte is none and is skipped. */
+  /** The value of each character; 255 for a byte that is none and is skipped. */
   readonly values: Uint8Array;
-  /** Says whether small letters and capitals have different values. */
+  /** Tells whether small letters and capitals have different values. */
   readonly isMixedCase: boolean;
 }
 
@@ -26,20 +26,20 @@ export function bitCode(bitsPerCharacter: number, ...alphabets: readonly string[
   };
 }
 
-/** Contains printable ASCII and the white space of texts. */
+/** The bytes of printable ASCII and the white space of texts. */
 export const isTextByte = byteSet(
   `\t\n\r${String.fromCharCode(...Array.from({ length: 0x5f }, (_, index) => 0x20 + index))}`,
 );
 
-/** Number of bytes that follow a UTF-8 lead byte; 0 for all others. */
+/** The number of bytes that follow a UTF-8 lead byte; 0 for all others. */
 const continuations = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte < 0xc2 || byte > 0xf4 ? 0 : sequenceLength(byte) - 1,
 );
 
 /**
- * Answers whether the decoded span has at least `textMin` characters of text in a row, in ASCII or UTF-8.
- * Zero bytes between them do not count, as in UTF-16. Most runs are identifiers and hashes, which this rules
- * out without a copy.
+ * Tells whether the decoded span has at least `textMin` characters of text in a row, in ASCII or UTF-8. Zero
+ * bytes between them do not count, as in UTF-16. Most runs are identifiers and hashes, which this rules out
+ * without a copy.
  */
 export function holdsText(
   bytes: Uint8Array,
@@ -51,7 +51,7 @@ export function holdsText(
   let held = 0;
   let streak = 0;
   let pending = 0;
-  // A text that has not begun up to here would be too short.
+  // A text that has not begun by this place would be too short.
   const lastStart = end - Math.floor((8 * (textMin - 1)) / bitsPerCharacter);
   for (let at = start; at < end; at += 1) {
     if (at > lastStart && streak === 0 && pending === 0) return false;
@@ -91,8 +91,8 @@ export function firstByte(bytes: Uint8Array, start: number, code: BitCode): numb
 }
 
 /**
- * Decodes a run. Characters outside the alphabet are skipped, left-over bits are dropped, and other bytes
- * begin anew behind `padding`. The result is written into `room`, where that is given and large enough.
+ * Decodes a run. Characters outside the alphabet are skipped and left-over bits dropped; behind `padding`, a
+ * byte begins anew. The result is written into `room`, if it is given, which must be large enough.
  */
 export function decodeBits(
   run: Buffer,

@@ -3,19 +3,19 @@ import { lineBreakEnd } from './runs.ts';
 import type { Span } from './span-map.ts';
 
 const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sign: 32 } as const;
-/** Kind of each byte that a token may have; 0 for all others. */
+/** The kind of each byte that a token may have; 0 for all others. */
 const kindOf = kindTable();
-/** Least length of the part before the first gap. */
+/** Bytes of the part before the first gap, at least. */
 const leftLengthMin = 8;
-/** Least length of a part behind a gap. */
+/** Bytes of a part behind a gap, at least. */
 const partLengthMin = 3;
 const partLengthMax = 512;
-/** Least length of all parts together. */
+/** Bytes of all parts together, at least. */
 const lengthMin = 16;
 const wrappedLengthMin = 60;
-/** Limits the parts of one token; a longer token is read as several. */
+/** Bound on the parts of one token; a longer token is read as several. */
 const partsMax = 16;
-/** Limits the bytes of the line before the token, which name the value. */
+/** Bound on the bytes of the line before the token, which name the value. */
 const contextBytesMax = 64;
 const newline = 0x0a;
 const fullStop = 0x2e;
@@ -41,9 +41,9 @@ function kindTable(): Uint8Array {
 }
 
 /**
- * Returns the parts of a token that goes on behind the line end at `leftEnd`, or undefined. The first part
- * has the text before it in its line. Both sides of a gap must look random or like an identifier, unlike
- * prose and member names.
+ * Returns the parts of a token that goes on behind the line end at `leftEnd`; undefined where there is none.
+ * The first part includes the text before it in its line. Both sides of a gap must look random or like an
+ * identifier, unlike prose and member names.
  */
 export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined {
   if (!isInside(bytes[leftEnd - 1])) return undefined;
@@ -72,8 +72,8 @@ export function brokenToken(bytes: Buffer, leftEnd: number): Span[] | undefined 
 }
 
 /**
- * Returns the end of the line break there and of the next line's indentation. A sender may leave a space
- * before the break.
+ * Returns the end of the line break at a place and of the next line's indentation; the place itself where no
+ * line ends. A sender may leave a space before the break.
  */
 function gapEnd(bytes: Buffer, at: number): number {
   let end = at;
@@ -82,22 +82,25 @@ function gapEnd(bytes: Buffer, at: number): number {
   return next === end ? at : next;
 }
 
-/** Tells a token: it has letters, and a digit or underscore among small letters. */
+/**
+ * Tells whether the kinds can be those of a token. It has letters, and with small letters a digit or
+ * underscore.
+ */
 function isToken(some: number): boolean {
   if ((some & (kinds.lower | kinds.upper)) === 0) return false;
   return (some & (kinds.digit | kinds.underscore)) !== 0 || (some & kinds.lower) === 0;
 }
 
-/** Tells whether both begin alike, as two tokens of one kind in a list do. */
+/** Tells whether two texts begin alike, as two tokens of one kind in a list do. */
 export const beginsAlike = (bytes: Buffer, one: number, other: number): boolean =>
   bytes[one] === bytes[other] && bytes[one + 1] === bytes[other + 1] && bytes[one + 2] === bytes[other + 2];
 
-/** Tells a line of base64 as it is usually wrapped, or of a list of hashes. */
+/** Tells whether a line is base64 as it is usually wrapped, or one of a list of hashes. */
 const isWrapped = (some: number, length: number): boolean =>
   length >= wrappedLengthMin && length % 4 === 0 && (some & (kinds.underscore | kinds.sign)) === 0;
 
 /**
- * Answers whether two sides of a gap may belong together. Words have letters of one case, apart from their
+ * Tells whether two sides of a gap may belong together. Words have letters of one case, apart from their
  * first. Sides without small letters may be halves of a key in capitals.
  */
 function belongs(left: number, right: number): boolean {
@@ -111,7 +114,7 @@ function isRandom(some: number): boolean {
   return isMixed || (hasLetters && (some & kinds.digit) !== 0);
 }
 
-/** Returns all kinds of the span, except that of a capital at the beginning of a word. */
+/** Returns all kinds of bytes in the span, but not that of a capital at the beginning of a word. */
 function kindsOf(bytes: Buffer, start: number, end: number): number {
   let some = 0;
   let isInWord = false;
@@ -126,7 +129,7 @@ function kindsOf(bytes: Buffer, start: number, end: number): number {
 const isInside = (byte: number | undefined): boolean =>
   byte !== undefined && kindOf[byte] !== 0 && byte !== fullStop;
 
-/** Returns the start of the token, or a place far enough before. */
+/** Returns the start of the token, or a place that is so far before that the token is too long. */
 function tokenStart(bytes: Buffer, end: number): number {
   const limit = Math.max(0, end - partLengthMax - 1);
   let at = end;
@@ -141,7 +144,7 @@ function tokenEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Answers whether a name of the following value ends there: `name: …`, `name = …`, `name(…)`. */
+/** Tells whether a name of the following value ends at a place: `name: …`, `name = …`, `name(…)`. */
 export function isNameBefore(bytes: Buffer, end: number): boolean {
   const next = bytes[end] ?? newline;
   const after = bytes[end + 1] ?? newline;

@@ -1,38 +1,38 @@
-/** Limits on what may be read; `isOver` answers whether the time is over. */
+/** Bounds on what may be read; `isOver` tells whether the time is over. */
 export interface Bounds {
-  /** Limits the bytes of all decoded forms together. */
+  /** Bound on the bytes of all decoded forms together. */
   readonly maxDecodedBytes: number;
-  /** Limits the encodings inside one another that are decoded. */
+  /** Bound on the encodings inside one another that are decoded. */
   readonly depthMax: number;
   readonly isOver: () => boolean;
-  /** Is told of decoded bytes, since an archive of a few bytes may take long to read. */
+  /** Takes note of decoded bytes, since an archive of a few bytes may take long to read. */
   readonly onDecoded?: ((bytes: number) => void) | undefined;
-  /** Runs a decoder, which cannot be interrupted; whoever gives this sees how long it takes. */
+  /** Runs a decoder, which cannot be interrupted, and so sees how long it takes. */
   readonly timed?: (<T>(decode: () => T) => T) | undefined;
 }
 
 /**
- * Says that content could not be read to its end. The message is a clause that ends a sentence for the
+ * Tells whether content could not be read to its end. The message is a clause that ends a sentence for the
  * caller, without content.
  */
 export class UnreadableError extends Error {}
 
-/** Says that the time was over, which proves nothing about the content. */
+/** Tells whether the time was over, which proves nothing about the content. */
 export class OutOfTimeError extends UnreadableError {}
 
-/** Says why content is unreadable when the time was over. */
+/** The clause that says that the time was over. */
 export const tookTooLong = 'reading took too long';
 
 /** Bytes between two looks at the clock; a decoder reads so many in well under a millisecond. */
 const bytesPerCheck = 65_536;
 
-/** Limit the failed values with one beginning, and the beginnings. */
+/** Bounds on the failed tries of values with one beginning, and on the beginnings. */
 const failedTriesMax = 64;
 const beginningsMax = 4096;
-/** Longer values are not remembered. */
+/** Bytes of values that are remembered, at most. */
 const failedValueBytes = 64;
 
-/** Counts what decoding makes; its methods throw an `UnreadableError` once a bound is passed. */
+/** Counts what decoding makes. Its methods throw an `UnreadableError` once a bound is passed. */
 export class DecodeBudget {
   readonly #bounds: Bounds;
   #spentBytes = 0;
@@ -78,8 +78,8 @@ export class DecodeBudget {
   }
 
   /**
-   * Answers whether unpacking a value may be tried: not twice, and only for the first values that begin
-   * alike, which are identifiers.
+   * Tells whether unpacking a value may be tried. It is not tried twice, and only for the first values that
+   * begin alike: such values are identifiers.
    */
   mayTry(beginning: number, value: Buffer): boolean {
     if ((this.#failedTries?.get(beginning) ?? 0) >= failedTriesMax) return false;

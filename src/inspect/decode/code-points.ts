@@ -1,6 +1,6 @@
 /**
  * Returns the code point of the UTF-8 sequence at `at`; -1 where it is incomplete. Overlong forms count as
- * what they spell.
+ * the character that they spell.
  */
 export function readCodePoint(bytes: Buffer, at: number): number {
   const lead = bytes[at] ?? 0xff;

@@ -4,13 +4,15 @@ import type { Span } from './span-map.ts';
 
 /** A part of a text that can be cut without harm to the text around it. */
 export interface CutToken extends Span {
-  /** Says that it is a JSON number or literal, which goes as a whole and becomes a string. */
+  /** Tells whether it is a JSON number or literal, which is cut as a whole and becomes a string. */
   readonly isScalar?: boolean;
-  /** Says that it is a name, which stays where a cut only reaches across it, so that the structure stays. */
+  /**
+   * Tells whether it is a name. A cut that only reaches across a name leaves it, so that the structure stays.
+   */
   readonly isName?: boolean;
 }
 
-/** Says how the values of a format can be cut. */
+/** The way in which values of a format can be cut. */
 export interface CutRules {
   /** Yields all bytes except the format's structure, from left to right. */
   tokens(bytes: Buffer): Iterable<CutToken>;
@@ -67,7 +69,10 @@ const textMarkup = [
   { open: Buffer.from('<!--'), close: Buffer.from('-->') },
 ];
 
-/** Rules for XML: text between tags, and all but the delimiters in tags, since names may hold secrets. */
+/**
+ * Rules for XML. They give the text between tags, and in tags all but the delimiters, since names may hold
+ * secrets.
+ */
 export const xmlRules: CutRules = {
   *tokens(bytes) {
     let start = 0;
@@ -119,8 +124,8 @@ const parameterValue = /=[ \t]*(?:"((?:[^"\\\r\n]|\\.)*)"|([^\s";]+))/dg;
 const fieldValue = /:[ \t]*([^\r\n]+)/dg;
 
 /**
- * Rules for the header of a multipart body's part (RFC 7578, 4.8): file names, other parameters, and values
- * of unusual fields.
+ * Rules for the header of a multipart body's part (RFC 7578, 4.8). They give file names, other parameters,
+ * and values of unusual fields.
  */
 export const partHeadRules: CutRules = {
   *tokens(bytes) {

@@ -27,7 +27,7 @@ import { gitPack } from './packed/git-pack.ts';
 import type { EscapeDecoder } from './unescape.ts';
 
 /**
- * Decoders of encodings within a text. A new one needs a file and a line here; where two read the same bytes,
+ * Decoders of encodings within a text. A new one needs a file and a line here. Where two read the same bytes,
  * the first wins.
  */
 export const escapeDecoders: readonly EscapeDecoder[] = [

@@ -3,19 +3,19 @@ import type { Span } from './span-map.ts';
 
 /** The data of a server-sent event. */
 export interface EventData {
-  /** Data as a reader joins it: the values of its lines with line feeds between them. */
+  /** The data as a reader joins it: the values of its lines with line feeds between them. */
   readonly data: Buffer;
-  /** Number of lines that it stands in. */
+  /** The number of lines that it stands in. */
   readonly lines: number;
   /** Returns the event with other data; its other lines stay. */
   withData(data: Buffer): Buffer;
 }
 
 interface DataLine extends Span {
-  /** Start of the value, behind the name and one space (HTML Living Standard, 9.2.6). */
+  /** The start of the value, behind the name and one space (HTML Living Standard, 9.2.6). */
   readonly valueStart: number;
   readonly valueEnd: number;
-  /** Says whether the line has a colon; a line may be only the name. */
+  /** Tells whether the line has a colon; a line may be only the name. */
   readonly hasColon: boolean;
 }
 

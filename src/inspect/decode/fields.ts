@@ -12,7 +12,7 @@ export interface Field extends Span {
   readonly name: string;
 }
 
-/** Format of a text: that of a body, or `head` for URL and headers as one text. */
+/** The format of a text: that of a body, or `head` for URL and headers as one text. */
 export type FieldFormat = BodyFormat | 'head';
 
 type Syntax = (text: string) => Field[];
@@ -27,7 +27,7 @@ const pairsBy =
     });
 
 /**
- * Describes strings in a JSON text, or in JSON that is a string of another text. Content between quotes is
+ * The form of strings in a JSON text, or in JSON that is a string of another text. Content between quotes is
  * read piece by piece.
  */
 interface Quoting {
@@ -92,18 +92,18 @@ const nestedStrings = stringsBy(nestedQuoted);
 const syntaxes = {
   members: stringsBy(quoted),
   nestedMembers: (text) => (text.includes('\\"') ? nestedStrings(text) : []),
-  /** Matches the pairs of forms, queries and cookies. */
+  /** Finds the pairs of forms, queries and cookies. */
   pairs: pairsBy(/(?<=^|[?&;#\s])([^=&?#;:/\s]{1,64})=([^&#;\s]{1,4096})/dg),
   elements: pairsBy(/<([A-Za-z_][\w.:-]{0,63})(?:\s[^<>]{0,256})?>([^<]{1,4096})<\//dg),
   attributes: pairsBy(/(?<=\s)([A-Za-z_][\w.:-]{0,63})\s{0,8}=\s{0,8}["']([^"'<>]{1,4096})["']/dg),
-  /** RFC 7578, 4.2: parts whose content is one line, and the names of files. */
+  /** Finds parts whose content is one line (RFC 7578, 4.2). */
   parts: pairsBy(
     /name="([^"\r\n]{1,64})"[^\r\n]{0,256}\r\n(?:[^\r\n]{1,256}\r\n){0,4}\r\n([^\r\n]{1,4096})\r\n--/dg,
   ),
   fileNames: pairsBy(/ name="([^"\r\n]{1,64})"; filename="([^"\r\n]{1,1024})"/dg),
-  /** Matches header fields, environment files, YAML. */
+  /** Finds header fields, and lines of environment files and YAML. */
   lines: pairsBy(/(?<=^|\n)[ \t-]{0,16}([A-Za-z][\w.-]{0,63}) ?[:=](?!\/\/) ?([^\r\n]{1,4096})/dg),
-  /** Matches cells (RFC 4180); names are not told from values. */
+  /** Finds cells of tables (RFC 4180), without names: they are not told from values. */
   cells: pairsBy(/(?<=^|[,;|\t\r\n])()([^,;|\t\r\n"]{1,1024})(?=[,;|\t\r\n]|$)/dg),
 } satisfies Readonly<Record<string, Syntax>>;
 
@@ -129,8 +129,8 @@ const strings: Syntax = (text) =>
 const words = pairsBy(/(?<=^|[?&;=])()([^=&?#;\s]{1,4096})/dg);
 
 /**
- * Returns names and values alike as pieces without names, in order, since a name may be a piece as well. Some
- * formats give none.
+ * Returns all names and values as pieces without names, in order, since a name may be a piece as well. Only
+ * JSON, forms and heads give some.
  */
 export function fieldPiecesOf(bytes: Buffer, format: FieldFormat): readonly Field[] {
   if (format === 'json') return strings(bytes.toString('latin1'));

@@ -2,31 +2,31 @@ import type { Span } from './span-map.ts';
 
 /** A region of random bytes, or of a program or other file without text. Patterns match in it by accident. */
 export interface HighEntropyRegion extends Span {
-  /** Says that the bytes stand there themselves, not encoded. */
+  /** Tells whether the bytes stand there themselves, not encoded. */
   readonly isLiteral: boolean;
   /**
-   * Says that it is a binary file with structure, whose bytes are not random, so that probabilities prove
-   * nothing.
+   * The kind of file with structure that it is, if it is one. Bytes of a binary file are not random, so that
+   * probabilities prove nothing.
    */
   readonly file?: 'binary' | 'packed';
 }
 
-/** Random bytes contain pieces of text, but at most in this share. */
+/** Bound on the share of text in random bytes, which contain some pieces by accident. */
 const textShareMax = 1 / 32;
 const regionBytesMin = 4096;
-/** No byte of random content has a larger share, unlike tables of numbers and pages with empty space. */
+/** Bound on the share of one byte in random content. Tables of numbers and pages with empty space pass it. */
 const byteShareMax = 1 / 16;
-/** Bytes that are counted; of a longer content the first. */
+/** Bytes that are counted: the first ones of a longer content. */
 const sampleBytes = 65_536;
 
-/** Answers whether bytes are random: the text in them is so little that it may be there by accident. */
+/** Tells whether bytes are random: the text in them is so little that it may be there by accident. */
 export function isHighEntropy(text: Buffer, bytes: Buffer): boolean {
   if (bytes.length < regionBytesMin || text.length >= bytes.length * textShareMax) return false;
   const sample = bytes.subarray(0, sampleBytes);
   return countBytes(sample).every((count) => count < sample.length * byteShareMax);
 }
 
-/** Counts each byte. */
+/** Counts how often each byte occurs. */
 export function countBytes(bytes: Buffer): Uint32Array {
   const counts = new Uint32Array(256);
   for (let at = 0; at < bytes.length; at += 1) {
@@ -49,7 +49,7 @@ export const textPieceMin = (bytes: number): number =>
 
 const newline = 0x0a;
 const space = 0x20;
-/** Lines of base64 have at least this length, and whole groups of four characters. */
+/** Bytes of a line of base64, at least; it has whole groups of four characters. */
 const lineLengthMin = 60;
 const groupLength = 4;
 

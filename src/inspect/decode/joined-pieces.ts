@@ -1,10 +1,10 @@
 import { lastAtOrBefore, type Span } from './span-map.ts';
 
-/** Pieces of a text, joined. */
+/** Joins pieces of a text, and maps places in them back to it. */
 export class JoinedPieces {
   readonly bytes: Buffer;
   readonly #pieces: readonly Span[];
-  /** Start of each piece in the joined bytes. */
+  /** The start of each piece in the joined bytes. */
   readonly #starts: readonly number[];
 
   constructor(source: Buffer, pieces: readonly Span[]) {

@@ -1,34 +1,34 @@
 import { type JsonTokenKind, JsonTokens } from './json-tokens.ts';
 
 /**
- * Members and elements in the order of the text, in columns of numbers, because a text may have a value every
- * two bytes.
+ * Members and elements in the order of the text. They stand in columns of numbers, because a text may have a
+ * value every two bytes.
  */
 export interface OutlineColumns {
-  /** Start of the key, or of the element. */
+  /** The start of the key, or of the element. */
   readonly starts: number[];
   readonly ends: number[];
   /** The entry that contains this one; -1 at the top. */
   readonly parents: number[];
-  /** End of a member's key; for an element -1 minus its index. */
+  /** The end of a member's key; -1 minus its index for an element. */
   readonly names: number[];
 }
 
-/** Number of tokens of a member: a key, its colon and its value. */
+/** The tokens of a member: a key, its colon and its value. */
 const tokensBehind = 3;
 
 interface Container {
-  /** Is -1 at the top, and where it is too deep to be listed. */
+  /** The entry; -1 at the top, and where it is too deep to be listed. */
   readonly entry: number;
   readonly isObject: boolean;
   index: number;
-  /** The entry of the member whose value is awaited. */
+  /** The entry of the member whose value comes next; undefined where a key or an element does. */
   member: number | undefined;
 }
 
 /**
- * The outline of a JSON text to `depthMax` containers inside one another; deeper values belong to the last of
- * them. It grows as far as it is asked for.
+ * Makes the outline of a JSON text to `depthMax` containers inside one another; deeper values belong to the
+ * last of them. It grows as far as it is asked for.
  */
 export class JsonOutline implements OutlineColumns {
   readonly starts: number[] = [];
@@ -46,7 +46,7 @@ export class JsonOutline implements OutlineColumns {
     this.#depthMax = depthMax;
   }
 
-  /** Grows the outline so far that it covers the offset; a key needs its value too. */
+  /** Grows the outline until it covers the offset; a key needs its value too. */
   reachTo(offset: number): void {
     const tokens = this.#tokens;
     if (tokens.start > offset) return;

@@ -18,11 +18,14 @@ const backslash = 0x5c;
  */
 export class JsonTokens {
   readonly #bytes: Buffer;
-  /** Start and end of long strings, one behind the other, and the index of the next. */
+  /** The starts and ends of long strings, one behind the other. */
   readonly #longStrings: readonly number[];
   #nextLong = 0;
   kind: JsonTokenKind = 'end';
-  /** Span of the token with the quotes of a string; at the end of the text the closing one may be missing. */
+  /**
+   * The span of the token, with the quotes of a string. At the end of the text the closing quote may be
+   * missing.
+   */
   start = 0;
   end = 0;
 
@@ -62,17 +65,19 @@ export class JsonTokens {
   }
 }
 
-/** The kernel lists the long strings of a long text, in a third of the time that walking them takes. */
+/**
+ * Bytes of a text whose long strings the kernel lists. That takes a third of the time that walking them does.
+ */
 const longTextBytes = 8_192;
 const longBytes = 512;
 const none: readonly never[] = Object.freeze([]);
 
-/** RFC 8259, 2. */
+/** Tells whether a byte is white space of JSON (RFC 8259, 2). */
 function isSpace(byte: number): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** Limits the steps in a string before its end is looked for by `indexOf`. */
+/** Bound on the steps in a string before the next quote is looked for by `indexOf`. */
 const plainSteps = 64;
 
 function stringEnd(bytes: Buffer, start: number): number {
@@ -100,7 +105,7 @@ function scalarEnd(bytes: Buffer, start: number): number {
   return at;
 }
 
-/** Returns the text of a string (the span includes its quotes), or the raw text where escapes are broken. */
+/** Returns the text of a string, whose span includes its quotes; the raw text where escapes are broken. */
 export function spellJsonString(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start, end);
   if (!raw.includes('\\')) return raw.slice(1, -1);

@@ -2,7 +2,7 @@ const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
 /**
- * Tells the ends of lines in a text that comes byte by byte: LF, CR, or both (HTML Living Standard, 9.2.6).
+ * Finds the ends of lines in a text that comes byte by byte: LF, CR, or both (HTML Living Standard, 9.2.6).
  * `half` is the second byte of a CR LF; the line has ended with the first.
  */
 export class LineEnds {

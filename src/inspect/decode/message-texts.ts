@@ -6,15 +6,15 @@ import type { Span } from './span-map.ts';
 /** A text in a message, which texts at the same path of later messages may continue. */
 export interface MessageText extends Span {
   readonly path: string;
-  /** Text without escapes, as its receiver reads it. */
+  /** The text without escapes, as its receiver reads it. */
   readonly bytes: Buffer;
 }
 
-/** Limits the texts of a message; one with more is a document, not a piece of a text. */
+/** Bound on the texts of a message. One with more is a document, not a piece of a text. */
 const textsMax = 64;
 const depthMax = 16;
 const pathLengthMax = 256;
-/** Matches names of ids and times, which differ in each message; joined they would be anything. */
+/** Matches names of ids and times. Their values differ in each message; joined they would be anything. */
 const noTexts = /(?:^|_)(?:id|at|time|timestamp|date|created|type|role|object|model)"$|[a-z](?:Id|At|Time)"$/;
 const quote = 0x22;
 
@@ -36,7 +36,7 @@ function parses(bytes: Buffer): boolean {
     JSON.parse(bytes.toString());
     return true;
   } catch {
-    // The question was whether it parses.
+    // The error says that the text does not parse, and no more is asked.
     return false;
   }
 }
@@ -91,7 +91,10 @@ function valueStart(bytes: Buffer, { starts, names }: OutlineColumns, entry: num
   return at;
 }
 
-/** Maps objects to their `index`, which says which of several choices, blocks or tool calls they continue. */
+/**
+ * Maps entries of objects to the `index` in them. It says which of several choices, blocks or tool calls an
+ * object continues.
+ */
 function numbersIn(bytes: Buffer, outline: OutlineColumns): ReadonlyMap<number, string> {
   const numbers = new Map<number, string>();
   const { names, parents, ends } = outline;

@@ -13,7 +13,7 @@ const newline = 0x0a;
 const carriageReturn = 0x0d;
 const dash = 0x2d;
 
-/** Answers whether the first byte may begin a delimiter, or a line end before one. */
+/** Tells whether the first byte may begin a delimiter, or a line end before one. */
 export const beginsLikeDelimiter = (bytes: Buffer): boolean =>
   bytes[0] === dash || bytes[0] === newline || bytes[0] === carriageReturn;
 

@@ -3,10 +3,10 @@ import { type Outline, runKindBits } from '../kernel/outline.ts';
 import type { DecodeBudget } from './budget.ts';
 import type { EncodedRun } from './packed/block-decoder.ts';
 
-/** Shorter runs are words; 20 characters of base64 are 15 bytes. */
+/** Characters of a run, at least. Shorter ones are words; 20 characters of base64 are 15 bytes. */
 export const runLengthMin = 20;
 
-/** Contains the characters of base64 and base64url, and so of base32 and hexadecimal. */
+/** The characters of base64 and base64url, and so of base32 and hexadecimal. */
 export const encodedAlphabet = byteSet(`${digits}${lowerCase}${upperCase}+/-_`);
 const newline = 0x0a;
 const carriageReturn = 0x0d;
@@ -15,9 +15,9 @@ const space = 0x20;
 const tab = 0x09;
 
 /**
- * Returns the start of the first run of an alphabet at or behind `from`, or -1. At least `lengthMin` of its
- * bytes must stand before `to`. It looks at where a run would have to end and skips backwards, so it reads
- * about a fifth of prose, and no byte twice.
+ * Returns the start of the first run of an alphabet at or behind `from`; -1 where there is none. At least
+ * `lengthMin` of its bytes must stand before `to`. It looks at the place where a run would have to end and
+ * skips backwards. So it reads about a fifth of prose, and no byte twice.
  */
 export function findRun(
   bytes: Buffer,
@@ -40,7 +40,7 @@ export function findRun(
   return -1;
 }
 
-/** Returns the end of the run that begins at `start`; a longer one than `lengthMax` ends there. */
+/** Returns the end of the run that begins at `start`, or the place `lengthMax` bytes behind it. */
 export function runEnd(bytes: Buffer, start: number, alphabet: Uint8Array, lengthMax = bytes.length): number {
   const limit = Math.min(bytes.length, start + lengthMax);
   let end = start;
@@ -52,7 +52,8 @@ const noRuns: readonly EncodedRun[] = Object.freeze([]);
 
 /**
  * Returns all runs that may be base64, base64url, base32 or hex, with padding, and with all lines of a
- * wrapped one. One repeated character is a rule or a filler, which no code has as text.
+ * wrapped one. A run of one repeated character is left out: it is a rule or a filler, which is text in no
+ * code.
  */
 export function findEncodedRuns(
   bytes: Buffer,
@@ -66,8 +67,8 @@ export function findEncodedRuns(
   for (let index = 0; index < places.runs.length; index += 1) {
     const place = places.runs[index] as number;
     const start = place >>> runKindBits;
-    // The kernel, where it begins another piece of the text, may report a run twice, or the rest of a
-    // reported run.
+    // Where the kernel begins another piece of the text, it may report a run twice, or the rest of a reported
+    // run.
     kinds |= place & ((1 << runKindBits) - 1);
     if ((places.runs[index + 1] ?? -1) >>> runKindBits === start) continue;
     const all = kinds;

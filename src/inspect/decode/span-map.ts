@@ -5,7 +5,10 @@ export interface Span {
 }
 
 const perPiece = 3;
-/** Most texts have a few pieces; V8 allocates typed arrays of more than 64 bytes apart. */
+/**
+ * The numbers that there is room for at first. Most texts have a few pieces, and V8 allocates typed arrays of
+ * more than 64 bytes apart.
+ */
 const firstNumbers = 5 * perPiece;
 
 /**
@@ -16,26 +19,26 @@ const firstNumbers = 5 * perPiece;
  */
 export class SpanMap {
   /**
-   * Three numbers for each piece: its start, the start of its source, and the end of that; 0 marks a literal
-   * piece.
+   * Three numbers for each piece: its start, the start of its source, and the end of its source. The end is 0
+   * for a literal piece.
    */
   #numbers = new Int32Array(firstNumbers);
   #length = 0;
 
-  /** Forgets all pieces; keeps memory for at most `numbersMax` numbers. */
+  /** Forgets all pieces. It keeps memory for at most `numbersMax` numbers. */
   clear(numbersMax: number): void {
     this.#length = 0;
     if (this.#numbers.length > numbersMax) this.#numbers = new Int32Array(firstNumbers);
   }
 
-  /** Number of pieces. */
+  /** Returns the number of pieces. */
   get pieces(): number {
     return this.#length / perPiece;
   }
 
   /**
-   * Adds a literal piece: from here on, the text equals the source from `sourceStart`. Pieces are added from
-   * left to right.
+   * Adds a literal piece: from `start` on, the text equals the source from `sourceStart` on. Pieces are added
+   * from left to right.
    */
   addLiteral(start: number, sourceStart: number): void {
     if (!this.#continues(start, sourceStart)) this.#add(start, sourceStart, 0);
@@ -46,7 +49,7 @@ export class SpanMap {
     this.#add(start, sourceStart, sourceEnd);
   }
 
-  /** Adds copies of many pieces, in the form they have here. */
+  /** Adds copies of many pieces, which have the form of `#numbers`. */
   addAll(pieces: Int32Array): void {
     const isContinued = pieces[2] === 0 && this.#continues(pieces[0] as number, pieces[1] as number);
     const added = isContinued ? pieces.subarray(perPiece) : pieces;
@@ -67,7 +70,7 @@ export class SpanMap {
     };
   }
 
-  /** Answers whether the span, with a byte on either side, stands in the source unchanged. */
+  /** Tells whether the span, with a byte on either side, stands in the source unchanged. */
   isLiteral(start: number, end: number): boolean {
     const piece = this.#find(start);
     const next = piece + 1 < this.pieces ? this.#start(piece + 1) : Number.POSITIVE_INFINITY;
@@ -75,8 +78,8 @@ export class SpanMap {
   }
 
   /**
-   * Returns where the text differs from its source: pieces that are not literal, and gaps where something was
-   * dropped.
+   * Returns the places where the text differs from its source: pieces that are not literal, and gaps where
+   * something was dropped.
    */
   changes(length: number): readonly Span[] {
     const changes: Span[] = [];
@@ -104,7 +107,7 @@ export class SpanMap {
     }
   }
 
-  /** Answers whether a literal piece that begins so only continues the last one. */
+  /** Tells whether a literal piece that begins so only continues the last one. */
   #continues(start: number, sourceStart: number): boolean {
     const last = this.pieces - 1;
     return (

@@ -17,10 +17,13 @@ import { multipart } from './tables/multipart.ts';
  * a text of any length that is one table is readable.
  */
 
-/** Readers of table formats. A new one needs a file and a line here. */
+/** The readers of table formats. A new one needs a file and a line here. */
 const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid, multipart];
 
-/** Cells may have so many times the length of the text: names of ten letters stand before values of ten. */
+/**
+ * The length that all cells may have, in lengths of the text: names of ten letters stand before values of
+ * ten.
+ */
 const roomFactor = 2;
 
 /**

@@ -2,14 +2,14 @@ import type { DecodeBudget } from './budget.ts';
 import type { Span } from './span-map.ts';
 
 /*
- * Reads `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). Where a text declares its encoding,
- * less evidence suffices to decode it.
+ * Reads the field `Content-Transfer-Encoding` of a mail or of a part (RFC 2045, 6). If a text declares its
+ * encoding, less evidence suffices to decode it.
  */
 
 const quotedPrintable = /^content-transfer-encoding\s*:[^:]{0,64}?quoted-printable/im;
 const base64 = /^content-transfer-encoding\s*:[^:]{0,64}?base64/gim;
 const blankLine = /\n\r?\n/;
-/** Limits the head of a part, before and behind a field. */
+/** Bound on the bytes of a part's head, before and behind a field. */
 const headBytesMax = 8192;
 
 /** Returns the end of the first field that declares quoted-printable; infinity where there is none. */
@@ -19,8 +19,8 @@ export function quotedPrintableFrom(bytes: Buffer): number {
 }
 
 /**
- * Yields the contents behind heads that declare base64, up to the delimiter of the part, or else to the next
- * such head.
+ * Yields the contents behind heads that declare base64. A content ends at the delimiter of its part, or else
+ * at the next such head.
  */
 export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<Span> {
   const text = bytes.toString('latin1');
@@ -39,7 +39,7 @@ export function* base64Contents(bytes: Buffer, budget: DecodeBudget): Iterable<S
   }
 }
 
-/** Returns the line that begins the part around this head; undefined where there is no part. */
+/** Returns the delimiter line that begins the part around this head; undefined where there is no part. */
 function delimiterBefore(text: string, at: number): string | undefined {
   const lines = text.slice(Math.max(0, at - headBytesMax), at).split('\n');
   for (const line of lines.reverse().slice(1)) {

@@ -3,14 +3,14 @@ import { jsonEscapes } from './forms/json-escapes.ts';
 import { SpanMap } from './span-map.ts';
 import { appendLiteral, Output, type Unescaped } from './unescape.ts';
 
-/** Buffer for the text of one escape, larger than any needs; it is cleared for each. */
+/** A buffer for the text of one escape, larger than any needs. It is cleared for each escape. */
 const decoded = new Output(Buffer.alloc(64));
 
 const bytesKeptMax = 1024 * 1024;
 const numbersKeptMax = 512 * 1024;
 
 /**
- * Memory for unescaped texts, used for one after another. Allocating for each would bring the next full
+ * Keeps memory for unescaped texts, used for one after another. Allocating for each would bring the next full
  * garbage collection closer. A new text makes everything invalid that was made of the one before.
  */
 export class PlainSpace {
@@ -33,7 +33,7 @@ export class PlainSpace {
 
 /**
  * Returns the text without JSON escapes; undefined where there are none. `check` is called now and then and
- * may throw. The memory of `space` is used, where it is given.
+ * may throw. The memory of `space` is used, if it is given.
  */
 export function unescapeJsonText(
   bytes: Buffer,

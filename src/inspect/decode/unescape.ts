@@ -2,7 +2,10 @@ import { type Outline, textFlags } from '../kernel/outline.ts';
 import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 
-/** Receives the text of escapes. It is never longer than these, so a buffer of the source's size suffices. */
+/**
+ * Receives the text of escapes. That text is never longer than the escapes, so a buffer of the source's size
+ * suffices.
+ */
 export class Output {
   readonly bytes: Buffer;
   length = 0;
@@ -43,9 +46,9 @@ export interface EscapeDecoder {
   /** Bytes that such an escape can begin with. */
   readonly leads: readonly number[];
   /**
-   * Reads the escape at `at` and appends what it stands for, never more than it takes. Returns the bytes that
-   * it takes; 0 where there is none, and -n where there is none in the next n bytes either. Looks at a
-   * bounded number of bytes.
+   * Reads the escape at `at` and appends the text that it stands for, which is never longer. Returns the
+   * bytes that the escape takes; 0 where there is none, and -n where there is none in the next n bytes
+   * either. It looks at a bounded number of bytes.
    */
   read(bytes: Buffer, at: number, out: Output): number;
 }
@@ -69,19 +72,19 @@ export interface Unescaped {
   readonly names: readonly string[];
 }
 
-/** Number of possible escapes between two looks at the clock. */
+/** The number of possible escapes between two looks at the clock. */
 const checkEvery = 4096;
-/** Buffer for the text of one escape, larger than any needs; it is cleared for each. */
+/** A buffer for the text of one escape, larger than any needs. It is cleared for each escape. */
 const decoded = new Output(Buffer.alloc(64));
-/** Bytes that any detector looks at beside a value, and in a value that begins there. */
+/** Bytes beside a value that any detector looks at, and bytes of a value that begins there, at most. */
 const marginBytes = 512;
 const valueBytesMax = 4096;
 const plus = 0x2b;
 
 /**
- * Removes one layer of escapes from the text around them; undefined where there are none. Text far from
- * escapes was searched already. All encodings are read in one walk, because a view for each, in each order,
- * would multiply the search. `check` is called now and then and may throw.
+ * Returns the escapes' text, without one layer of escapes, and the text around them; undefined where there
+ * are none. Text far from escapes was searched already. All encodings are read in one walk, because a view
+ * for each, in each order, would multiply the search. `check` is called now and then and may throw.
  */
 export function unescapeText(
   bytes: Buffer,
@@ -93,9 +96,9 @@ export function unescapeText(
   return escapes && withoutEscapes(bytes, escapes);
 }
 
-/** Escapes from left to right, and what they stand for. */
+/** Escapes from left to right, with the text that they stand for. */
 interface Escapes {
-  /** Three numbers for each: its start, its end, and the end of its text in `plain`. */
+  /** Three numbers for each escape: its start, its end, and the end of its text in `plain`. */
   readonly numbers: number[];
   plain: Output;
   readonly names: Set<string>;
@@ -137,7 +140,7 @@ function findEscapes(
   return escapes;
 }
 
-/** Returns the output, or a copy of twice its size where it has no room for so many bytes. */
+/** Returns the output, or a larger copy where it has no room for so many bytes. */
 function withRoom(out: Output, count: number): Output {
   if (out.length + count <= out.bytes.length) return out;
   const larger = new Output(Buffer.allocUnsafe(2 * out.bytes.length + count));

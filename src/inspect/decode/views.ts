@@ -26,17 +26,17 @@ import { type PlainSpace, unescapeJsonText } from './unescape-json.ts';
 export interface View {
   readonly bytes: Buffer;
   readonly outline: Outline;
-  /** Encodings from the outermost to the innermost; empty for the source. */
+  /** The encodings from the outermost to the innermost; empty for the source. */
   readonly encodings: readonly string[];
-  /** Says that it holds only table cells of another view, with the names of their columns. */
+  /** Set where it holds only table cells of another view, with the names of their columns. */
   readonly isTable?: true | undefined;
-  /** Says that another view holds the same without escapes, so that this one is not searched. */
+  /** Set where another view holds the same without escapes, so that this one is not searched. */
   readonly isSuperseded?: true | undefined;
-  /** Says that it begins where reading begins, see `DecodeBounds.from`. */
+  /** Set where it begins at the place where reading begins, see `DecodeBounds.from`. */
   readonly isTail?: true | undefined;
   /**
-   * Answers whether a span with a byte on either side stands unchanged in an earlier view; undefined where
-   * hardly any does.
+   * Tells whether a span with a byte on either side stands unchanged in an earlier view; undefined where
+   * hardly any span does.
    */
   readonly isKnown?: ((start: number, end: number) => boolean) | undefined;
   /** Returns the source bytes to cut for a span of the view. Escapes and encoded values are cut whole. */
@@ -50,33 +50,35 @@ interface Unread {
 }
 
 export interface DecodeBounds extends Bounds {
-  /** Says that `+` stands for a space. */
+  /** Tells whether `+` stands for a space. */
   readonly isForm?: boolean;
-  /** Says that JSON escapes are the text's own: it is then read unescaped instead of raw. */
+  /** Tells whether JSON escapes are the text's own: it is then read unescaped instead of raw. */
   readonly isJson?: boolean;
-  /** Place before which all is known, so that nothing is decoded or searched. No escape lies across it. */
+  /**
+   * The place before which all is known: nothing before it is decoded or searched. No escape lies across it.
+   */
   readonly from?: number | undefined;
-  /** Memory for the unescaped source; views are valid until it is used again. */
+  /** Memory for the unescaped source. Views are valid until it is used again. */
   readonly space?: PlainSpace | undefined;
-  /** The decoded source, where a declared type says that it is encoded as a whole. */
+  /** The decoded source, if a declared type says that it is encoded as a whole. */
   readonly decoded?: Buffer | undefined;
 }
 
-/** Fields that every layer has, and optional ones. */
+/** Fields of a layer. Those behind `depth` are optional. */
 type LayerFields = Pick<View, 'bytes' | 'encodings' | 'toSource' | 'isTable' | 'isTail'> & {
   readonly depth: number;
   readonly spans?: SpanMap | undefined;
 };
 
 /**
- * A view whose outline is made only when it is asked for, which superseded views never are. It is a class
- * because V8 keeps what the getter of an object literal reaches until the next full collection.
+ * Holds a view whose outline is made only when it is asked for, which does not happen for superseded views.
+ * It is a class because V8 keeps what the getter of an object literal reaches until the next full collection.
  */
 class Layer implements View {
   readonly bytes: Buffer;
   readonly encodings: readonly string[];
   readonly depth: number;
-  /** Map of an unescaped layer to the layer above. */
+  /** The map of an unescaped layer to the layer above; undefined for all other layers. */
   readonly spans: SpanMap | undefined;
   readonly toSource: View['toSource'];
   readonly isTable: true | undefined;
@@ -106,9 +108,9 @@ class Layer implements View {
 const escapes = decoderTable(escapeDecoders);
 const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 const backslash = 0x5c;
-/** Limits the opaque contents of which the place is kept. */
+/** Bound on the opaque contents whose places are kept. */
 const opaqueMax = 16;
-/** Text between escapes that stand closer together is hardly ever reused. */
+/** Bytes between escapes, on average, from which on text is reused: between closer ones it hardly ever is. */
 const literalLengthMin = 256;
 
 /**
@@ -125,7 +127,7 @@ export function decodeViews(
   /** Stretches of tables that need the header before them. */
   reaches: readonly Span[];
   unreadable: string | undefined;
-  /** Says that it is unreadable because the time was over. */
+  /** Tells whether it is unreadable because the time was over. */
   isOutOfTime: boolean;
 } {
   const budget = new DecodeBudget(bounds);
@@ -188,7 +190,10 @@ function encryptedIn(layer: Layer): OpaqueContent | undefined {
   return found && { kind: found.kind, ...layer.toSource(found.start, found.end) };
 }
 
-/** Makes a view of a layer's table cells. It is not decoded again: cells are decoded in their places. */
+/**
+ * Makes a view of a layer's table cells; undefined where it has none. The view is not decoded again: cells
+ * are decoded in their places.
+ */
 function tableOf(layer: Layer, budget: DecodeBudget, reaches: Span[]): View | undefined {
   // Text without escapes was read in the layer above.
   const isKnown = ({ start, end }: Span): boolean => layer.spans?.isLiteral(start, end) ?? false;
@@ -212,7 +217,10 @@ function unescapeLayer(layer: Layer, table: typeof escapes, budget: DecodeBudget
   return childOf(layer, { bytes, names, map: spans, spans });
 }
 
-/** Makes the unescaped text of a JSON body, which supersedes the body itself. */
+/**
+ * Makes the unescaped text of a JSON body, which supersedes the body itself; undefined where it has no
+ * escapes.
+ */
 function canonicalOf(raw: Layer, budget: DecodeBudget, space: PlainSpace | undefined): Layer | undefined {
   const unescaped = withoutEscapes(raw.bytes, () => budget.check(), space);
   if (!unescaped) return undefined;
@@ -240,7 +248,10 @@ function wholeOf(root: Layer, decoded: Buffer, budget: DecodeBudget): Layer {
   return childOf(root, { bytes: decoded, names: ['base64'], map: spans });
 }
 
-/** Rules out binary content, where a backslash is no escape, so that compressed bytes stay intact. */
+/**
+ * Tells whether bytes may be JSON. Binary content is none: a backslash in it is no escape, and compressed
+ * bytes stay intact.
+ */
 const mayBeJson = (bytes: Buffer): boolean => !bytes.includes(0) && isUtf8(bytes);
 
 function decodeBlocks(
@@ -256,7 +267,7 @@ function decodeBlocks(
   const text = { bytes, outline, runs, runKinds: runs.reduce((kinds, it) => kinds | it.kinds, 0) };
   let joined: JoinedValues | undefined;
   for (const decoder of blockDecodersFor(outline.flags)) {
-    // The work counts for decoders that are not asked too, since the steps up to here took time.
+    // The work is counted for decoders that are not asked, too, since the steps up to here took time.
     budget.work(bytes.length);
     if (!decoder.mayHold(text)) continue;
     for (const block of decoder.find(text, budget)) {
@@ -283,7 +294,7 @@ function decodeBlocks(
   return joined && childOf(layer, { bytes: joined.bytes(), names: [...joined.names], map: joined.spans });
 }
 
-/** Tells whether a value is a file without text, or a packed one. */
+/** Returns the kind of file that a value is, without text or packed; undefined where it is none. */
 function fileOf({ names }: Readable, { bytes, isGuess }: Block): HighEntropyRegion['file'] {
   if (names.length > 0) return isGuess ? undefined : 'packed';
   return isBinaryFile(bytes) ? 'binary' : undefined;
@@ -319,8 +330,8 @@ class JoinedValues {
   }
 
   /**
-   * Copies at once, because joining a million parts at the end would take longer than the interval between
-   * time checks.
+   * Appends a part. It copies at once, because joining a million parts at the end would take longer than the
+   * interval between time checks.
    */
   #append(part: Buffer): void {
     if (this.#length + part.length > this.#bytes.length) {
@@ -335,7 +346,7 @@ class JoinedValues {
 interface Child extends Partial<Pick<LayerFields, 'depth' | 'spans' | 'isTail'>> {
   readonly bytes: Buffer;
   readonly names: readonly string[];
-  /** Maps its bytes to its parent. */
+  /** The map of its bytes to its parent. */
   readonly map: SpanMap;
 }
 

@@ -3,8 +3,8 @@ import { jsonDepth } from '../redact/locate.ts';
 const depthMax = 512;
 
 /**
- * Returns the same text for content that differs only in how its JSON is written: members sorted by name, no
- * white space. Other content stays as it is.
+ * Returns the same text for content that differs only in how its JSON is written: members are sorted by name,
+ * and white space is removed. Other content stays as it is.
  */
 export function canonicalText(bytes: Buffer): string {
   const text = bytes.toString('utf8');

@@ -3,7 +3,7 @@ import { beginSip, sipRound } from '../../util/half-sip-hash.ts';
 
 /*
  * Makes fingerprints of content, `s1.<whole>.<sketch>`. They recognise later content that carries a good part
- * of it. Nobody without the key can learn or guess what it was.
+ * of it. Nobody without the key can learn or guess what the content was.
  *
  * `<whole>` is the HMAC of all of it. `<sketch>` samples its shingles, each of five words in a row, by their
  * least keyed hashes. Equal shingles have equal hashes wherever they stand; case, white space and punctuation
@@ -14,13 +14,13 @@ const version = 's1';
 const wholeBytes = 9;
 const shingleWords = 5;
 /**
- * Limits the hashes in a sketch. With three bytes each, about one sketch in 60 shares one hash with a long
+ * Bound on the hashes in a sketch. With three bytes each, about one sketch in 60 shares one hash with a long
  * text by chance, and hardly any shares two.
  */
 const sketchSize = 27;
 const hashBytes = 3;
 const hashBits = 8 * hashBytes;
-/** Limits the sampled words: a sketch of so many takes 20 ms. Further ones count in <whole> alone. */
+/** Bound on the sampled words: a sketch of so many takes 20 ms. Further ones count in `<whole>` alone. */
 const wordsMax = 20_000;
 const word = /[\p{L}\p{N}]+/gu;
 
@@ -32,8 +32,8 @@ export function contentFingerprint(key: Buffer, text: string): string {
 }
 
 /**
- * Returns how much of the content with this fingerprint a text carries: 0 to 1, to about a tenth; 0 for an
- * invalid fingerprint.
+ * Returns how much of the content with this fingerprint a text carries. It is 0 to 1, exact to about a tenth,
+ * and 0 for an invalid fingerprint.
  */
 export function carriedShare(key: Buffer, fingerprint: string, text: string): number {
   const [found, , sketch = ''] = fingerprint.split('.');

@@ -33,13 +33,13 @@ interface Numbered {
   readonly index: number;
 }
 
-/** Field whose name numbers it. */
+/** A field whose name numbers it. */
 export interface NumberedField extends Span, Numbered {
-  /** Index of the list that it was in. Fields of different lists make no series. */
+  /** The index of the list that it was in. Fields of different lists make no series. */
   readonly list: number;
 }
 
-/** Takes a name apart at the last word that is a number; undefined where none is. */
+/** Takes a name apart at the last word that is a number; undefined where no word is. */
 function numberOf(name: string): Numbered | undefined {
   const words = name.match(/\d{1,4}|[A-Z]?[a-z]+|[A-Z]+/g) ?? [];
   const at = words.findLastIndex((word) => indexOf(word) !== undefined);
@@ -55,7 +55,7 @@ function indexOf(word: string): number | undefined {
 
 /** Returns the fields with numbers, list by list. */
 export function numberedFields(lists: readonly (readonly Field[])[]): NumberedField[] {
-  // The names of a list of records come again with each record.
+  // In a list of records, the same names come with each record.
   const numbers = new Map<string, Numbered | undefined>();
   return lists.flatMap((fields, list) =>
     fields.flatMap(({ name, start, end }) => {
@@ -115,8 +115,8 @@ const beginsSign = byteSet(
 
 /**
  * Tells quickly whether fields may be numbered. Nearly all texts have no such names and need not be taken
- * apart. Of names with words it knows only the usual ones of JSON, and none with letters, which would take
- * too long.
+ * apart. In JSON it knows only the usual names with words. It knows none with letters, which would take too
+ * long.
  */
 export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outline): boolean {
   if (format !== 'json') {
@@ -126,11 +126,14 @@ export function mayHoldSeries(bytes: Buffer, format: FieldFormat, outline?: Outl
   return tellSeries(seriesSigns(bytes));
 }
 
-/** Tells the same of the signs of a JSON text, which may be those of its pieces taken together. */
+/**
+ * Tells whether fields may be numbered, by the signs of a JSON text. They may be those of its pieces taken
+ * together.
+ */
 export const tellSeries = (signs: number): boolean =>
   (signs & isWorded) === isWorded || areNumbered(signs) || areNumbered(signs >> 3);
 
-/** Bits of names that begin with `first_` and `second_`, the words that number pieces in JSON. */
+/** Bits for names that begin with `first_` and `second_`, the words that number pieces in JSON. */
 const isWorded = (1 << 6) | (1 << 7);
 
 const digitZero = 0x30;

@@ -21,11 +21,11 @@ import type { Shingles } from '../../core/history.ts';
  */
 
 export interface ShingleBounds {
-  /** Limits the shingles of what was read; at most 32,768. */
+  /** Bound on the shingles of what was read; at most 32,768. */
   readonly readMax: number;
-  /** Limits the shingles of a megabyte of what is written; at most 32,768. */
+  /** Bound on the shingles of a megabyte of what is written; at most 32,768. */
   readonly writeMax: number;
-  /** Limits the bytes of all texts that were read together, at most 1 MB; further bytes are ignored. */
+  /** Bound on the bytes of all texts that were read together, at most 1 MB; further bytes are ignored. */
   readonly bytesMax: number;
 }
 

@@ -2,16 +2,16 @@ import type { EscapeDecoder } from '../unescape.ts';
 
 const escapeCharacter = 0x1b;
 const openBracket = 0x5b;
-/** Limits a sequence that colours text; longer ones stay. */
+/** Bound on the bytes of a sequence that colours text; longer ones stay. */
 const sequenceBytesMax = 32;
 
-/** Limits the intermediate bytes of a sequence that switches character sets. */
+/** Bound on the intermediate bytes of a sequence that switches character sets. */
 const intermediatesMax = 3;
 
 /**
- * Decodes control sequences of terminals (ECMA-48, 5.4), which colour text or move the cursor: `ESC [`,
- * parameter bytes, intermediate bytes and a final byte. Likewise those that switch character sets (ECMA-35,
- * 13.2), as mail in ISO-2022-JP has them: `ESC ( B`. They are dropped.
+ * Drops control sequences of terminals, which colour text or move the cursor (ECMA-48, 5.4): `ESC [`,
+ * parameter bytes, intermediate bytes and a final byte. It also drops those that switch character sets
+ * (ECMA-35, 13.2), as mail in ISO-2022-JP has them: `ESC ( B`.
  */
 export const ansi: EscapeDecoder = {
   name: 'ansi',

@@ -8,7 +8,7 @@ import { findRun, runEnd } from '../runs.ts';
 
 const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
 const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
-/** Line ends, and the dots between labels of a host name, may stand inside a value. */
+/** Characters that may stand inside a value: line ends, and the dots between labels of a host name. */
 const inside = '\r\n.';
 const alphabets = [
   { code, has: byteSet(`${upperCase}234567${inside}`) },

@@ -12,25 +12,31 @@ const code = bitCode(6, `${letters}+/`, `${letters}-_`);
 const padding = 0x3d;
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** Limits a value that is also read without its last line; a longer one loses little by a spoilt end. */
+/**
+ * Bound on the bytes of a value that is also read without its last line; a longer one loses little by a
+ * spoilt end.
+ */
 const linesBytesMax = 4096;
-/** Contains what may stand behind the last line of a value. */
+/** Characters that may stand behind the last line of a value. */
 const endsValue = byteSet('\r\n"\'`\\<>()[]{}*|');
 
-/** Eight characters of text are hardly an accident: 1 in 300 short identifiers decodes to so many. */
+/**
+ * Characters of text in a value, at least. Eight are hardly an accident: 1 in 300 short identifiers decodes
+ * to so many.
+ */
 const textMin = 8;
 /**
- * Text lengths where the start is a guess, in a short run and in a long one, which contains more text by
- * accident.
+ * Characters of text where the start is a guess, at least. The second is for a long run, which contains more
+ * text by accident.
  */
 const guessedTextMin = 12;
 const guessedTextMinLong = 20;
 const shortLength = 512;
 const slash = 0x2f;
 /**
- * Characters that prove a run is not only digits, hex or words. Text in base64 never uses only the 23
- * characters of digests and UUIDs, and hardly ever only small letters, because hardly any text has such
- * bytes.
+ * Kinds of characters that prove a run is not only digits, hex or words. Text in base64 never uses only the
+ * 23 characters of digests and UUIDs. It hardly ever uses only small letters, because hardly any text has
+ * such bytes.
  */
 const kinds = { notHex: 1, notWord: 2, slash: 4 } as const;
 const kindsOf = kindTable();
@@ -44,22 +50,25 @@ function kindTable(): Uint8Array {
   });
 }
 
-/** Returns all kinds of a run as bits. */
+/** Returns all kinds of characters in a run, as bits. */
 function kindsIn(bytes: Buffer, start: number, end: number): number {
   let some = 0;
   for (let at = start; at < end; at += 1) some |= kindsOf[bytes[at] as number] as number;
   return some;
 }
 
-/** Four characters are three bytes, so text behind any prefix begins in one of these phases. */
+/**
+ * The last of the places in a run from which it is read. Four characters are three bytes, so text behind any
+ * prefix begins at one of them.
+ */
 const lastPhase = 3;
-/** Limits the segments of a path; packed content stands in one of the first. */
+/** Bound on the segments of a path; packed content stands in one of the first. */
 const segmentsMax = 8;
 const pathBytesMax = 4096;
 
 /**
  * Decodes base64 and base64url (RFC 4648), also mixed, wrapped and without padding. Text in front joins the
- * run and shifts its bits (`/files/QUtJ…`, `xQUtJ…`), so the run is tried again from each of its first
+ * run and shifts its bits (`/files/QUtJ…`, `xQUtJ…`). So the run is tried again from each of its first
  * characters. The whole run is one value.
  */
 export const base64: BlockDecoder = {
@@ -97,8 +106,8 @@ export const base64: BlockDecoder = {
 export const fromBase64 = (bytes: Buffer): Buffer => decodeBits(bytes, code, padding);
 
 /**
- * Yields packed segments of a path. The run begins with the first segment, and only first bytes show packed
- * content.
+ * Yields packed segments of a path. The run begins with the first segment. Only the first bytes of a segment
+ * show that it is packed.
  */
 function* packedSegments(bytes: Buffer, { start, end }: Span): Iterable<Block> {
   let at = nextSegment(bytes, start, end);
@@ -120,9 +129,9 @@ function nextSegment(bytes: Buffer, from: number, end: number): number {
 }
 
 /**
- * Returns the end of the lines before the last one where that goes on behind the run: the run then ends with
- * the first word of a text, which would spoil the last bytes. Returns `start` where the last line is of the
- * value.
+ * Returns the end of the lines before the last one, where that line goes on behind the run. The run then ends
+ * with the first word of a text, which would spoil the last bytes. Returns `start` where the last line
+ * belongs to the value.
  */
 function beforeLastLine(bytes: Buffer, { start, end }: Span): number {
   const isWhole = end === bytes.length || endsValue[bytes[end] as number] === 1;
@@ -132,7 +141,10 @@ function beforeLastLine(bytes: Buffer, { start, end }: Span): number {
   return bytes[at - 1] === carriageReturn ? at - 1 : at;
 }
 
-/** Twenty base64 characters are hardly ever only small letters. */
+/**
+ * Characters of a segment in which something else than small letters must stand: twenty of base64 are hardly
+ * ever only small letters.
+ */
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);
 
@@ -141,7 +153,9 @@ function holdsTextIn(bytes: Buffer, run: Span, min: number, budget: DecodeBudget
   return holdsText(bytes, run, code, min);
 }
 
-/** Decodes by Node's decoder: it takes both alphabets, skips line ends and is 30 times as fast as a loop. */
+/**
+ * Decodes by Node's decoder, which takes both alphabets, skips line ends and is 30 times as fast as a loop.
+ */
 function decode(bytes: Buffer, { start, end }: Span): Buffer {
   return Buffer.from(bytes.toString('latin1', start, end), 'base64');
 }

@@ -10,12 +10,12 @@ const closing = Buffer.from('~>');
 const zeros = 0x7a;
 const groupLength = 5;
 const groupBytes = 4;
-/** A shorter value holds no secret. */
+/** Characters of a value, at least: a shorter one holds no secret. */
 const lengthMin = 15;
-/** Value of the character that stands for the missing ones of the last group. */
+/** The value of the character that stands for the missing ones of the last group. */
 const filling = 84;
 
-/** Values of the characters from `!` to `u`. */
+/** The values of the characters from `!` to `u`; 255 for all others. */
 const values = Uint8Array.from({ length: 256 }, (_, byte) =>
   byte >= 0x21 && byte <= 0x75 ? byte - 0x21 : none,
 );
@@ -35,7 +35,7 @@ function* framed(bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
     const start = at + opening.length;
     const end = nextClosing(start);
     if (end === bytes.length) return;
-    // A comparison and a destructor are no frame: the characters between have to be of the alphabet.
+    // A comparison and a destructor look like a frame, so the characters between have to be of the alphabet.
     const isValue = end - start >= lengthMin && isOfValue(bytes, { start, end });
     budget.work(end - start);
     if (isValue) yield { start, end, bytes: decode(bytes, { start, end }), isOne: true };

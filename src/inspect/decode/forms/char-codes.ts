@@ -5,7 +5,7 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 import { runEnd } from '../runs.ts';
 
 const separators = byteSet(' ,:;.-\t\r\n');
-/** Separators of decimal codes only; hexadecimal digits with them are read as hexadecimal. */
+/** Separators of decimal codes only. Hexadecimal digits with them are read as hexadecimal. */
 const isDecimalOnly = byteSet('.-');
 const alphabet = byteSet('0123456789abcdefABCDEFx ,:;.-\t\r\n');
 const codesMin = 12;
@@ -69,7 +69,10 @@ function* findSequences(
   if (codes.length >= codesMin) yield { start, end, bytes: Buffer.from(codes) };
 }
 
-/** Returns the number at `at`, up to the next separator, read in both ways; -1 where it is none. */
+/**
+ * Returns the number at `at`, up to the next separator, read as decimal and as hexadecimal; -1 where it is
+ * none.
+ */
 function readCode(bytes: Buffer, at: number, to: number): Code {
   let end = at;
   let decimal = 0;

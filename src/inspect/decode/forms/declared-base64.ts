@@ -38,7 +38,7 @@ function without(others: Uint8Array, bytes: Buffer, { start, end }: Span): Span 
   return { start, end: at };
 }
 
-/** Answers whether other characters stand in the span; padding before its end is one. */
+/** Tells whether other characters stand in the span. Padding before its end counts as one. */
 function hasOthers(bytes: Buffer, { start, end }: Span): boolean {
   for (let at = start; at < end; at += 1) {
     const byte = bytes[at] ?? 0;

@@ -10,20 +10,20 @@ const questionMark = 0x3f;
 const equalsSign = 0x3d;
 const underscore = 0x5f;
 const space = 0x20;
-/** A word has at most 75 bytes (RFC 2047, 2); readers take longer ones. */
+/** Bound on the bytes of a word. The standard has at most 75 (RFC 2047, 2); readers take longer ones. */
 const wordBytesMax = 1024;
 const charsetBytesMax = 64;
 const wordsMax = 256;
 const gapMax = 32;
 
-/** A word, with what it stands for. */
+/** A word, with the bytes that it stands for. */
 interface Word extends Span {
   readonly bytes: Buffer;
 }
 
 /**
  * Joins encoded words with only white space between them (RFC 2047, 6.2): `=?utf-8?B?Z2hw?=
- * =?utf-8?B?Xy4uLg?=`. One word alone is read like any base64 or quoted-printable.
+ * =?utf-8?B?Xy4uLg?=`. A single word is read like any base64 or quoted-printable.
  */
 export const encodedWords: BlockDecoder = {
   name: 'encoded-words',

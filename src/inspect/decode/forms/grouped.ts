@@ -5,34 +5,34 @@ import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
 
-/** Distance between two looks; such a token is longer. */
+/** Bytes between two looks; such a token is longer. */
 const stride = 28;
 const charactersMin = 16;
-/** Longer groups without a digit are words of one length. */
+/** The longest period of groups that need no digit: longer groups without one are words of one length. */
 const wordlessPeriod = 4;
-/** Limits the bytes in which a sign is looked for. */
+/** Bound on the bytes in which a sign is looked for. */
 const reach = 3;
 const percentSign = 0x25;
 const hyphen = 0x2d;
 const equalsSign = 0x3d;
 /**
- * Limit the groups that are looked for around each sign because they are too long for a few looks; longer
- * ones are list items.
+ * Bounds on groups that are too long for a few looks. Longer ones than the first are list items; those up to
+ * the second may be of an identifier.
  */
 const widePeriodMax = 48;
 const shortPeriodMax = 5;
-/** A longer sequence is a list of things of one length. */
+/** Bound on the bytes of such a sequence. A longer one is a list of things of one length. */
 const wideBytesMax = 6144;
 const isWideGroup = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@`);
 const isWord = byteSet(`${digits}${lowerCase}${upperCase}`);
 
-/** The shortest such token fits in before and behind the place that the kernel marks. */
+/** Bytes before and behind the place that the kernel marks. The shortest such token fits in. */
 const margin = { before: 32, after: 32 };
 
 /**
  * Joins a token with the same sign behind every one or two characters: `g-h-p-_-…`, `67.68.70`, and the items
- * of `["g","h","p"]`. Groups of three to 47 characters need digits in them. Three periods show it, for longer
- * ones two; one character must be a letter.
+ * of `["g","h","p"]`. Groups of three to 47 characters need digits in them. Three periods are needed to tell
+ * it, two for long groups. One character must be a letter.
  */
 export const grouped: BlockDecoder = {
   name: 'grouped',
@@ -56,8 +56,8 @@ export const grouped: BlockDecoder = {
 };
 
 /**
- * Finds groups of three and more characters: a sign that stands three times at one distance. Groups of three
- * and four do not end other groups, since a token with its own strokes contains some by accident.
+ * Finds groups of three and more characters, by a sign that stands three times at one distance. Groups of
+ * three and four do not end other groups, since a token with its own strokes contains some by accident.
  */
 function* findWide(bytes: Buffer, thirds: Int32Array, budget: DecodeBudget): Iterable<Block> {
   let end = 0;
@@ -90,13 +90,13 @@ function tokenOf(bytes: Buffer, groups: Span, rhythm: Rhythm): Buffer | undefine
   return token && isOfToken(token, rhythm.period) ? token : undefined;
 }
 
-/** Tells a list: its items often share a prefix, unlike the pieces of one value. */
+/** Tells whether groups are items of a list: these often share a prefix, unlike the pieces of one value. */
 const areOfList = (bytes: Buffer, { start }: Span, period: number): boolean =>
   beginsAlike(bytes, start, start + period) && beginsAlike(bytes, start, start + 2 * period);
 
 /**
- * Tells a token: numbers such as `0x73` are codes, and groups of three or four hexadecimal digits belong to
- * an identifier.
+ * Tells whether joined groups can be a token. Numbers such as `0x73` are codes, and groups of three or four
+ * hexadecimal digits belong to an identifier.
  */
 function isOfToken(token: Buffer, period: number): boolean {
   if ((token[0] === 0x30 && token[1] === 0x78) || !token.every((byte) => isWideGroup[byte] === 1))
@@ -116,7 +116,7 @@ function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined
   for (let start = from; start < to; start += stride) {
     let at = start;
     while (at < start + reach && isWord[bytes[at] ?? 0] === 1) at += 1;
-    // Percent escapes have a decoder of their own, which knows that the sign leads.
+    // Percent escapes have a decoder of their own, which knows that the sign stands before its digits.
     if (at === start + reach || bytes[at] === percentSign) continue;
     const period = periodAt(bytes, at);
     if (period === 0) continue;
@@ -127,8 +127,8 @@ function findRhythm(bytes: Buffer, from: number, to: number): Rhythm | undefined
 }
 
 /**
- * Returns the length of a group with the sign behind it; 0 where there is none. It is one or two characters
- * with one or two signs, or four or eight as in hexadecimal. A loop would take ten times as long.
+ * Returns the length of a group with the sign behind it; 0 where there is none. A group is one or two
+ * characters with one or two signs, or four or eight as in hexadecimal. A loop would take ten times as long.
  */
 function periodAt(bytes: Buffer, at: number): number {
   const sign = bytes[at];
@@ -152,7 +152,10 @@ function rhythmOf(bytes: Buffer, found: number, period: number): Rhythm {
   return { at, width: end - at, period };
 }
 
-/** Tells the comma of a list of single characters in quotes. */
+/**
+ * Tells whether a comma stands at a place and again four bytes later, as in a list of single characters in
+ * quotes.
+ */
 const isComma = (bytes: Buffer, at: number): boolean => bytes[at] === 0x2c && bytes[at + 4] === 0x2c;
 
 function isOfSign(bytes: Buffer, at: number, period: number): boolean {
@@ -160,7 +163,7 @@ function isOfSign(bytes: Buffer, at: number, period: number): boolean {
   return isWord[byte ?? 0] === 0 && byte === bytes[at + period] && byte === bytes[at + 2 * period];
 }
 
-/** Returns the groups around the sign, not before `from`. */
+/** Returns the span of the groups around the sign, not before `from`. */
 function read(bytes: Buffer, { at, width, period }: Rhythm, from: number): Span {
   const length = period - width;
   const isSign = (other: number): boolean => {
@@ -206,7 +209,7 @@ function join(bytes: Buffer, { start, end }: Span, { width, period }: Rhythm): B
 }
 
 /**
- * Answers whether so many characters from `start` on may belong to a token: no space, and nothing that ends a
+ * Tells whether so many characters from `start` on may belong to a token: no space, and nothing that ends a
  * string.
  */
 function isGroup(bytes: Buffer, start: number, length: number): boolean {

@@ -8,18 +8,21 @@ import { findRun, runEnd, runLengthMin } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 
 const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
-/** Line ends, dots between labels of a host name, and strokes between groups may stand inside a value. */
+/**
+ * Characters of a value. Line ends, dots between labels of a host name, and strokes between groups may stand
+ * inside it.
+ */
 const alphabet = byteSet('0123456789abcdefABCDEF\r\n.-');
 const stroke = 0x2d;
 const textMin = 8;
-/** Length of text in joined values, which contain more by accident. */
+/** Characters of text in joined values, at least: they contain more by accident. */
 const joinedTextMin = 16;
-/** Limits the gap between two pieces of a value: list items, or segments of a path. */
+/** Bound on the bytes between two pieces of a value, which are list items, or segments of a path. */
 const gapBytesMax = 8;
 const piecesMax = 256;
 
 /**
- * Decodes pairs of hexadecimal digits in either case, also with strokes between groups, as UUIDs have. An odd
+ * Decodes pairs of hexadecimal digits in either case, also with strokes between groups, as in UUIDs. An odd
  * digit may stand at either end. Values with the same short gap between them are also joined.
  */
 export const hex: BlockDecoder = {
@@ -34,7 +37,7 @@ export const hex: BlockDecoder = {
       let start = findRun(bytes, Math.max(run.start, end), alphabet, runLengthMin, run.end);
       while (start >= 0) {
         end = runEnd(bytes, start, alphabet);
-        // Pairs with strokes are joined by the decoder of groups.
+        // The decoder of groups joins pairs with strokes between them.
         const isPairs = bytes[start + 2] === stroke && bytes[start + 5] === stroke;
         if (!isPairs) yield* read(bytes, [{ start, end }], budget);
         if (!continues(bytes, pieces, start)) {
@@ -49,7 +52,7 @@ export const hex: BlockDecoder = {
   },
 };
 
-/** Yields what the digits of all pieces stand for, if that is text. */
+/** Yields the bytes that the digits of all pieces stand for, if they are text or compressed. */
 function* read(bytes: Buffer, pieces: readonly Span[], budget: DecodeBudget): Iterable<Block> {
   const start = pieces[0]?.start ?? 0;
   const end = pieces.at(-1)?.end ?? 0;
@@ -81,7 +84,7 @@ function withoutFirst(run: Buffer): Buffer {
   return run.subarray(at + 1);
 }
 
-/** Answers whether another piece of the same value begins at `start`. */
+/** Tells whether another piece of the same value begins at `start`. */
 function continues(bytes: Buffer, pieces: readonly Span[], start: number): boolean {
   const last = pieces[pieces.length - 1];
   if (!last || pieces.length === piecesMax) return false;

@@ -12,11 +12,11 @@ import {
 import type { EscapeDecoder, Output } from '../unescape.ts';
 import { isInvisible } from './zero-width.ts';
 
-/** Longest name, and one more, which marks a longer run of letters. */
+/** Characters of the longest name, and one more, which marks a longer run of letters. */
 const nameLengthMax = 32;
-/** Limits the digits without leading zeros; more stand for no character. */
+/** Bound on the digits without leading zeros; more stand for no character. */
 const digitsMax = 8;
-/** Limits the leading zeros, of which browsers take any number. */
+/** Bound on the leading zeros, of which browsers take any number. */
 const zerosMax = 4096;
 const zero = 0x30;
 const semicolon = 0x3b;
@@ -28,7 +28,7 @@ const fieldLengthMax = 64;
 const isOfField = byteSet(`${digits}${lowerCase}${upperCase}_-.[]%`);
 const unseen = ['shy', 'nbsp'].map((name) => Buffer.from(name));
 
-/** Decodes `&amp;`, `&#65;`, `&#x41;`; also without the semicolon where browsers accept that. */
+/** Decodes `&amp;`, `&#65;` and `&#x41;`, also without the semicolon where browsers accept that. */
 export const htmlEntities: EscapeDecoder = {
   name: 'html',
   leads: [0x26],
@@ -39,7 +39,7 @@ export const htmlEntities: EscapeDecoder = {
   },
 };
 
-/** Reads references by name; each replaces the last one in `text`. */
+/** Reads references by name. Each replaces the last one in `text`. */
 const names = new (class {
   text = '';
   readonly #decoder = new HtmlEntityDecoder((unit) => {
@@ -67,8 +67,8 @@ function readNamed(bytes: Buffer, at: number, out: Output): number {
 }
 
 /**
- * Tells the name of a form or query field, which also begins with `&`: `&copy=1`, `&region_id=2`. Invisible
- * characters are no field names.
+ * Tells whether a reference is the name of a form or query field, which also begins with `&`: `&copy=1`,
+ * `&region_id=2`. Names of invisible characters count as references.
  */
 function isFieldName(bytes: Buffer, start: number, nameEnd: number): boolean {
   let end = nameEnd;
@@ -77,8 +77,8 @@ function isFieldName(bytes: Buffer, start: number, nameEnd: number): boolean {
 }
 
 /**
- * Appends a character: spaces and dashes of any width as ASCII, invisible ones not at all. Text longer than
- * its reference is dropped.
+ * Appends a character. Spaces and dashes of any width become ASCII, invisible characters are dropped. So is
+ * text that is longer than its reference.
  */
 function pushFolded(codePoint: number, lengthMax: number, out: Output): void {
   if (isInvisible(codePoint)) return;

@@ -12,7 +12,10 @@ const tab = 0x09;
 const letterE = 0x65;
 const escapeCharacter = 0x1b;
 
-/** `\b` is a backspace here; `\e` counts only at the start of a colour sequence. */
+/**
+ * Bytes of the escapes with a letter. `\b` is a backspace here; `\e` counts only at the start of a colour
+ * sequence.
+ */
 const controls = new Map(
   Object.entries({ n: '\n', r: '\r', t: '\t', b: '\b', f: '\f' }).map(([letter, character]) => [
     letter.charCodeAt(0),
@@ -20,7 +23,7 @@ const controls = new Map(
   ]),
 );
 const isPunctuation = byteSet('!"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~');
-/** Limits the indentation of a continued line. */
+/** Bound on the indentation of a continued line. */
 const indentationMax = 256;
 
 /**
@@ -52,7 +55,9 @@ function pushByte(byte: number, out: Output): number {
   return 2;
 }
 
-/** Returns the length of a backslash with line end and indentation; 0 where the line goes on. */
+/**
+ * Returns the length of a backslash with the line end and indentation behind it; 0 where no line ends there.
+ */
 function continuationLength(bytes: Buffer, at: number): number {
   let end = at + (bytes[at + 1] === carriageReturn ? 2 : 1);
   if (bytes[end] !== newline) return 0;

@@ -9,9 +9,12 @@ import type { Span } from '../span-map.ts';
 const newline = 0x0a;
 const doubleQuote = 0x22;
 const singleQuote = 0x27;
-/** Limits the bytes from the closing quote of a literal to the opening quote of the next one. */
+/** Bound on the bytes from the closing quote of a literal to the opening quote of the next one. */
 const seamBytesMax = 64;
-/** Limits the bytes of the line before the first seam, one literal, and the literals of one value. */
+/**
+ * Bounds on the bytes of the line before the first seam, on those of one literal, and on the literals of one
+ * value.
+ */
 const beforeMax = 256;
 const literalBytesMax = 1024;
 const literalsMax = 64;
@@ -25,9 +28,9 @@ const beginsLiteral = byteSet(`${digits}${lowerCase}${upperCase}-/_=+`);
 const isTokenByte = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@!$*#%,;?&|()[]{}~`);
 
 /**
- * Joins literals that a program puts together: `"AKIA" + "IOSF…"`, `'ghp_' . '…'`, `"xoxb" "-…"`, and what a shell
- * joins around empty quotes: `gh''p_…`. The bytes at the first seam are of a token. Literals without a sign between them are
- * tokens as a whole.
+ * Joins literals that a program puts together: `"AKIA" + "IOSF…"`, `'ghp_' . '…'`, `"xoxb" "-…"`. It also
+ * joins what a shell joins around empty quotes: `gh''p_…`. The bytes at the first seam must be of a token.
+ * Without a sign between them, the literals must be of a token as a whole.
  */
 export const literals: BlockDecoder = {
   name: 'literals',
@@ -48,13 +51,13 @@ export const literals: BlockDecoder = {
   },
 };
 
-/** Answers whether the literals on both sides of a seam may be of one token. */
+/** Tells whether the literals on both sides of a seam may be of one token. */
 const isOfToken = (bytes: Buffer, end: number, start: number): boolean =>
   endsLiteral[bytes[end - 1] ?? 0] === 1 && beginsLiteral[bytes[start] ?? 0] === 1;
 
 /**
- * Returns the line up to the seam from `at` to `behind`, but nothing before `from`, and all literals behind it that
- * seams join.
+ * Returns the line up to the seam from `at` to `behind`, but nothing before `from`, and all literals behind
+ * it that seams join.
  */
 function partsAround(bytes: Buffer, at: number, behind: number, from: number): Span[] {
   let start = at;
@@ -82,7 +85,10 @@ function closeOf(bytes: Buffer, start: number, quote: number): number {
   return at;
 }
 
-/** Returns the place behind the opening quote of the literal that continues the one closed at `at`; else `at`. */
+/**
+ * Returns the place behind the opening quote of the literal that continues the one closed at `at`; `at` where
+ * none does.
+ */
 function seamEnd(bytes: Buffer, at: number): number {
   const quote = bytes[at];
   if (!isQuote(quote)) return at;
@@ -102,7 +108,7 @@ function seamEnd(bytes: Buffer, at: number): number {
 
 const isQuote = (byte: number | undefined): byte is number => byte === doubleQuote || byte === singleQuote;
 
-/** Answers whether only token characters stand from `start` on, in one direction, up to the quote. */
+/** Tells whether only characters of a token stand from `start` on, in one direction, up to the quote. */
 function isToken(bytes: Buffer, start: number, step: 1 | -1, quote: number): boolean {
   let at = start;
   while (Math.abs(at - start) < literalBytesMax && isTokenByte[bytes[at] ?? 0] === 1) at += step;

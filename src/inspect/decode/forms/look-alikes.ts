@@ -13,13 +13,16 @@ function pair(from: string, to: string): [number, number][] {
   return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
 }
 
-/** Zeros of Arabic, Persian, Thai and Lao. Each Indian script has 128 code points, digits in one place. */
+/**
+ * Code points of zero in Arabic, Persian, Thai and Lao. Each Indian script has 128 code points, with the
+ * digits in the same place.
+ */
 const zeros = [0x660, 0x6f0, 0xe50, 0xed0];
-/** Limits a run of look-alikes; longer words of one script are left alone. */
+/** Bound on a run of look-alikes; longer words of one script are left alone. */
 const runLengthMax = 16;
 const space = 0x20;
 const wordBytesMax = 64;
-/** Lead bytes of Greek and Cyrillic, and continuation bytes. */
+/** Bytes of words: lead bytes of Greek and Cyrillic, and continuation bytes. */
 const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
   (byte >= 0xce && byte <= 0xd4) || (byte >= 0x80 && byte <= 0xbf) ? 1 : 0,
 );
@@ -54,7 +57,9 @@ function toAscii(codePoint: number): number {
   return plain.length === 1 && plain.charCodeAt(0) < 0x80 ? plain.charCodeAt(0) : 0;
 }
 
-/** Returns the ASCII digit of one in Arabic, Persian, Thai, Lao or an Indian script; 0 for all others. */
+/**
+ * Returns the ASCII digit for a digit in Arabic, Persian, Thai, Lao or an Indian script; 0 for all others.
+ */
 function toDigit(codePoint: number): number {
   const zero =
     codePoint >= 0x900 && codePoint < 0xe00
@@ -63,7 +68,10 @@ function toDigit(codePoint: number): number {
   return zero !== undefined && codePoint >= zero && codePoint < zero + 10 ? 0x30 + codePoint - zero : 0;
 }
 
-/** Returns an ASCII separator for a hyphen in a word, or any space or dash behind a digit; else 0. */
+/**
+ * Returns an ASCII separator, or 0. It is for a hyphen in a word, or any space or dash between a digit and
+ * another letter or digit.
+ */
 function toSeparator(codePoint: number, before: number | undefined, after: number | undefined): number {
   if (!isAlphanumeric(before) || !isAlphanumeric(after)) return 0;
   if (codePoint === 0x2010 || codePoint === 0x2011) return 0x2d;
@@ -77,7 +85,10 @@ function toSeparator(codePoint: number, before: number | undefined, after: numbe
   return (codePoint >= 0x2010 && codePoint <= 0x2015) || codePoint === 0x2212 ? 0x2d : 0;
 }
 
-/** Reads a short run of homoglyphs between ASCII, with a letter or digit on a side. Others are skipped. */
+/**
+ * Reads a short run of homoglyphs between ASCII, with a letter or digit on a side. For any other run it
+ * returns the length to skip, as a negative number.
+ */
 function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
   const before = bytes[at - 1] ?? 0;
   let end = at;
@@ -93,7 +104,7 @@ function readHomoglyphs(bytes: Buffer, at: number, out: Output): number {
   return at - wordEnd(bytes, end, at + wordBytesMax);
 }
 
-/** Tells a word of homoglyphs before a word that mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
+/** Tells whether a word of homoglyphs stands before a word that mixes scripts: `ЕС` in ` ЕС РRIVАТЕ КЕY`. */
 function isBeforeMixedWord(bytes: Buffer, end: number): boolean {
   if (bytes[end] !== space) return false;
   let next = end + 1;

@@ -7,9 +7,9 @@ import type { Span } from '../span-map.ts';
 
 const lessThan = 0x3c;
 const slash = 0x2f;
-/** Length of the longest name below. */
+/** Letters of the longest name below. */
 const nameLengthMax = 7;
-/** A longer tag or comment does not merely cut a token. */
+/** Bound on the bytes of a tag or comment: a longer one does not merely cut a token. */
 const markupBytesMax = 256;
 const marksMax = 8;
 const charactersMin = 12;
@@ -23,7 +23,7 @@ const commentEnd = Buffer.from('-->');
 const instructionBegin = Buffer.from('<?');
 const instructionEnd = Buffer.from('?>');
 const tagEnd = Buffer.from('>');
-/** Tags that are invisible between two letters: phrasing content (HTML, 4.5) and line breaks. */
+/** Names of tags that are invisible between two letters: phrasing content (HTML, 4.5) and line breaks. */
 const inline = new Set(
   (
     'a abbr acronym b bdi bdo big br cite code data del dfn em font i ins kbd mark nobr q s samp small span strike strong sub sup ' +
@@ -79,15 +79,15 @@ function read(
 
 /**
  * Finds markup that is invisible inside a word: phrase tags, comments, processing instructions (XML, 2.6),
- * and ends and starts of CDATA sections, each of at most 256 bytes.
+ * and ends and starts of CDATA sections. Each has at most 256 bytes.
  */
 class HiddenMarkup {
   readonly #bytes: Buffer;
   readonly #tags: Int32Array;
   #tagsPassed = 0;
   /**
-   * Next place of each sign behind the last place asked for, so that a text of starts only is not searched
-   * again for each.
+   * The next place of the sign behind the last place asked for. Without it, a text of starts only would be
+   * searched again for each of them.
    */
   #cdata: number;
   readonly #ends = new Map<Buffer, number>();
@@ -126,7 +126,7 @@ class HiddenMarkup {
     return end - at > markupBytesMax ? at : end;
   }
 
-  /** Returns the sign with which the markup at `at` ends; undefined where that is visible. */
+  /** Returns the sign with which the markup at `at` ends; undefined where the markup is visible. */
   #endSignAt(at: number): Buffer | undefined {
     const bytes = this.#bytes;
     if (isAt(bytes, at, commentBegin)) return commentEnd;
@@ -149,7 +149,10 @@ function placeOf(bytes: Buffer, sign: Buffer, from: number): number {
   return at < 0 ? Number.POSITIVE_INFINITY : at;
 }
 
-/** Returns the letters of a name, without case, as digits of a number, so that a look-up needs no string. */
+/**
+ * Returns the letters of a name as digits of a number, in any case; -1 for any other name. So a look-up needs
+ * no string.
+ */
 function nameNumber(bytes: Buffer, start: number): number {
   let number = 0;
   for (let at = start; at <= start + nameLengthMax; at += 1) {

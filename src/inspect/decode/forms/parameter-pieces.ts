@@ -59,7 +59,9 @@ function piecesFrom(bytes: Buffer, at: number): Span[] {
   return parts;
 }
 
-/** Returns the value behind `*N=` or `*N*=` at `at`. */
+/**
+ * Returns the value behind `*N=` or `*N*=` at `at`; undefined where that is not there, or N is not `section`.
+ */
 function valueBehind(bytes: Buffer, at: number, section: number): Span | undefined {
   if (bytes[at] !== asterisk) return undefined;
   let end = at + 1;

@@ -9,13 +9,13 @@ const begin = Buffer.from('-----BEGIN ');
 const end = Buffer.from('-----END ');
 const isLabel = /^(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
 const labelLengthMax = 64;
-/** Base64 lines of keys; RFC 7468 has lines of 64 characters, others have 48 to 76. */
+/** Characters of the lines of keys; RFC 7468 has lines of 64 characters, others have 48 to 76. */
 const isBase64 = byteSet(`${digits}${lowerCase}${upperCase}+/`);
 const runLengthMin = 40;
 const linesMax = 1024;
 const lineLengthMax = 4096;
 /**
- * Limits other lines in a row: fields and a blank line before the first line of a key, or lines of other
+ * Bound on other lines in a row: fields and a blank line before the first line of a key, or lines of other
  * programs.
  */
 const otherLinesMax = 8;
@@ -39,8 +39,8 @@ export const pemLines: BlockDecoder = {
 };
 
 /**
- * Returns the header, the key's parts of the lines behind it, and the footer; undefined where the lines have
- * nothing else.
+ * Returns the header, the parts of the lines behind it that belong to the key, and the footer. Returns
+ * undefined where the lines have no other text.
  */
 function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | undefined {
   const labelAt = start + begin.length;

@@ -11,16 +11,19 @@ const carriageReturn = 0x0d;
 const quote = 0x22;
 const space = 0x20;
 const tab = 0x09;
-/** Limits the distance between two escapes of one word. */
+/** Bound on the bytes between two escapes of one word. */
 const gapMax = 32;
 const checkEvery = 65_536;
-/** Characters of which one stands between the `=` signs of queries, attributes and assignments. */
+/**
+ * Characters that end a word. One of them stands between the `=` signs of queries, attributes and
+ * assignments.
+ */
 const endsWord = byteSet(' \t\r\n&?;,"\'<>(){}[]');
 
 /**
- * Decodes `=41`, and drops `=` with the line end behind it (RFC 2045, 6.7). Two escapes in one word show it,
- * or one behind a field that declares it. Since `=` is everywhere and hardly ever an escape, it is no escape
- * decoder: the line, or its part between quotes, is one value.
+ * Decodes `=41`, and drops `=` with the line end behind it (RFC 2045, 6.7). Two escapes in one word show this
+ * encoding, or one behind a field that declares it. An `=` is common and hardly ever an escape, so this is no
+ * escape decoder: the line, or its part between quotes, is one value.
  */
 export const quotedPrintable: BlockDecoder = {
   name: 'quoted-printable',
@@ -50,7 +53,10 @@ export const quotedPrintable: BlockDecoder = {
   },
 };
 
-/** Returns the length of an escape. Blanks before a line end do not belong to the line (RFC 2045, 6.7). */
+/**
+ * Returns the length of an escape; 0 where there is none. Blanks before a line end do not belong to the line
+ * (RFC 2045, 6.7).
+ */
 function escapeLength(bytes: Buffer, at: number): number {
   let end = at + 1;
   while (end - at < gapMax && isBlank(bytes[end])) end += 1;
@@ -79,7 +85,7 @@ function lineEnd(bytes: Buffer, from: number): number {
   return at;
 }
 
-/** Tells a quote, or a line end that is not escaped. */
+/** Tells whether a byte is a quote, or a line end that is not escaped. */
 function endsLine(bytes: Buffer, at: number): boolean {
   if (bytes[at] !== newline) return bytes[at] === quote;
   let before = bytes[at - 1] === carriageReturn ? at - 2 : at - 1;

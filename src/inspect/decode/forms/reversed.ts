@@ -6,7 +6,7 @@ import { searchForwards } from './search-forwards.ts';
 const override = Buffer.from('\u202e');
 const pop = Buffer.from('\u202c');
 const quote = Buffer.from('"');
-/** Limits what is reversed; the rest of a longer text is left to the other views. */
+/** Bound on the bytes that are reversed; the rest of a longer text is left to the other views. */
 const lengthMax = 65_536;
 
 /**

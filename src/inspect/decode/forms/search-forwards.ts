@@ -2,7 +2,7 @@ import type { DecodeBudget } from '../budget.ts';
 
 /**
  * Creates a search for the next place of a sign, or the text's end. Places must be asked for from left to
- * right; the answer is kept, since a distant sign would be searched again each time.
+ * right. The answer is kept, because a distant sign would be searched again each time.
  */
 export function searchForwards(bytes: Buffer, sign: Buffer, budget: DecodeBudget): (from: number) => number {
   let found = -1;

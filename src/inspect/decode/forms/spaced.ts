@@ -5,10 +5,10 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 
 const space = 0x20;
 const charactersMin = 12;
-/** Every such word is longer than this. */
+/** Bytes between two looks; every such word is longer. */
 const stride = 20;
 
-/** The shortest such token fits in before and behind the place that the kernel marks. */
+/** Bytes before and behind the place that the kernel marks. The shortest such token fits in. */
 const margin = { before: 32, after: 32 };
 
 /** Joins a word with a space between all its characters (`g h p _ …`). */
@@ -31,8 +31,8 @@ export const spaced: BlockDecoder = {
 };
 
 /**
- * Finds a space with another two bytes away. Inside a spaced word one of two neighbours is such; prose is
- * left after two looks.
+ * Finds a space with another one two bytes away; -1 where there is none. Inside a spaced word one of two
+ * neighbours is such a space. Prose is left after two looks.
  */
 function findProbe(bytes: Buffer, from: number, to: number): number {
   for (let at = from; at < to; at += stride) {
@@ -42,7 +42,7 @@ function findProbe(bytes: Buffer, from: number, to: number): number {
   return -1;
 }
 
-/** Tells a character that stands alone between two spaces, or a space of the original. */
+/** Tells whether a character stands alone between two spaces, or is a space of the original text. */
 function isSingle(bytes: Buffer, at: number): boolean {
   const byte = bytes[at] ?? 0;
   return byte > space
@@ -50,13 +50,13 @@ function isSingle(bytes: Buffer, at: number): boolean {
     : byte === space && (bytes[at - 2] ?? 0) > space && (bytes[at + 2] ?? 0) > space;
 }
 
-/** Returns the word around the space at `probe`, not before `from`. */
+/** Returns the word around the space at `probe`, not before `from`; undefined where it is too short. */
 function read(bytes: Buffer, probe: number, from: number, budget: DecodeBudget): Block | undefined {
   let start = probe;
   while (start - 2 >= from && bytes[start - 2] === space && isSingle(bytes, start - 1)) start -= 2;
   let end = probe;
   while (bytes[end + 2] === space && isSingle(bytes, end + 1)) end += 2;
-  // The outermost characters must stand alone too, or they belong to the neighbouring words.
+  // The outermost characters must stand alone too; else they belong to the neighbouring words.
   const hasFirst = start > from && isSingle(bytes, start - 1) && !isAlphanumeric(bytes[start - 2]);
   start += hasFirst ? -1 : 1;
   if (isSingle(bytes, end + 1) && !isAlphanumeric(bytes[end + 2])) end += 2;

@@ -8,21 +8,21 @@ import type { Span } from '../span-map.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** Line lengths of a cut token; longer lines are base64 as it is usually wrapped. */
+/** Bytes in the lines of a cut token; longer lines are base64 as it is usually wrapped. */
 const lengthMin = 3;
 const lengthMax = 40;
-/** Length of the first of two lines. */
+/** Bytes of the first of two lines, at least. */
 const pairLengthMin = 8;
 const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.`);
-/** Also contains spaces between groups of numbers, and the `@` of addresses. */
+/** Characters of a token, spaces between groups of numbers, and the `@` of addresses. */
 const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
 const space = 0x20;
 
 /**
- * Joins a text cut into lines, indented or not. Two whole lines of one length without a space show it. If the
- * first line has that length too, one line suffices in a string, and two with spaces elsewhere. A token that
- * goes on in the next line shows it as well.
+ * Joins a text that was cut into lines, indented or not. Two whole lines of one length without a space show
+ * such a cut. If the first line has that length too, one line suffices in a string, and two with spaces
+ * elsewhere. A token that goes on in the next line shows a cut as well.
  */
 export const splitLines: BlockDecoder = {
   name: 'split-lines',
@@ -41,7 +41,10 @@ export const splitLines: BlockDecoder = {
   },
 };
 
-/** Returns what belongs together on both sides of the line end; the next line end is at `next`, or -1. */
+/**
+ * Returns the parts that belong together on both sides of the line end; undefined where none do. The next
+ * line end is at `next`, or -1.
+ */
 function partsAt(bytes: Buffer, newlineAt: number, next: number, budget: DecodeBudget): Span[] | undefined {
   const first = breakAt(bytes, newlineAt);
   return (
@@ -63,7 +66,7 @@ const breakAt = (bytes: Buffer, newlineAt: number): Span => ({
   end: lineBreakEnd(bytes, newlineAt),
 });
 
-/** Returns the two lines of a string, of which the first is not the shorter one. */
+/** Returns the two lines of a string, where the second one is not longer than the first; else undefined. */
 function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] | undefined {
   if (isToken[bytes[lineStart] ?? 0] === 0 || isToken[bytes[end - 1] ?? 0] === 0) return undefined;
   let start = end;
@@ -81,7 +84,7 @@ function linePair(bytes: Buffer, { start: end, end: lineStart }: Span): Span[] |
 
 /**
  * Returns the whole lines between and behind the breaks, with the end of the line before and the start of the
- * line after them.
+ * line after them. Returns undefined where they are no cut text.
  */
 function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudget): Span[] | undefined {
   const length = second.start - first.end;
@@ -104,7 +107,7 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   if (parts.length < (before === 'of a string' ? 1 : 2)) return undefined;
   let from = first.start;
   while (from > 0 && first.start - from < length && alphabet[bytes[from - 1] ?? 0] === 1) from -= 1;
-  // The character is the sign of a list, or of a text in lines (`>-`).
+  // A single character is the sign of a list, or of a text in lines (`>-`).
   if (first.start - from === 1 && !isAlphanumeric(bytes[from])) from = first.start;
   let to = next;
   while (to - next < length && alphabet[bytes[to] ?? 0] === 1) to += 1;
@@ -114,7 +117,10 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   );
 }
 
-/** Answers whether the line that ends at `end` has that length too, and whether a string begins with it. */
+/**
+ * Tells whether the line that ends at `end` has that length too, and whether it begins a string; undefined
+ * where it has not.
+ */
 function firstLine(bytes: Buffer, end: number, length: number): 'of a string' | 'of a text' | undefined {
   const start = end - length;
   if (start < 0 || !isMadeOf(isSpacedToken, bytes, start, length)) return undefined;

@@ -9,11 +9,11 @@ const carriageReturn = 0x0d;
 const backquote = 0x60;
 const space = 0x20;
 const headBytesMax = 280;
-/** A character stands for six bits, a line for at most 63 bytes. */
+/** The bits that a character stands for: six. A line stands for at most 63 bytes. */
 const sixBits = 0x3f;
 const lineBytesMax = 63;
 
-/** Decodes what stands between `begin 644 name` and `end` (POSIX, uuencode). */
+/** Decodes the lines between `begin 644 name` and `end` (POSIX, uuencode). */
 export const uuencode: BlockDecoder = {
   name: 'uuencode',
   signs: textFlags.uuencode,
@@ -31,7 +31,7 @@ export const uuencode: BlockDecoder = {
   },
 };
 
-/** Returns the lines from `start` on that have the length that their first character says. */
+/** Decodes lines from `start` on, as long as each has the length that its first character says. */
 function read(bytes: Buffer, start: number, budget: DecodeBudget): Block {
   const parts: Buffer[] = [];
   let end = start;

@@ -31,14 +31,14 @@ const ranges: readonly (readonly [number, number])[] = [
 const invisible = new Set(
   ranges.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => first + index)),
 );
-/** Answers whether a character is invisible, or only changes the one before it. */
+/** Tells whether a character is invisible, or only changes the one before it. */
 export const isInvisible = (codePoint: number): boolean => invisible.has(codePoint);
 
 const rightToLeftOverride = 0x202e;
 
 /**
- * Drops invisible characters, and turns tags (U+E0009..E007E), which are invisible too, into the ASCII they
- * copy. Of several variation selectors in a row each is a byte, since a character takes only one.
+ * Drops invisible characters. Tags (U+E0009..E007E) are invisible, too; they become the ASCII that they copy.
+ * Each of several variation selectors in a row is read as a byte, since a character takes only one.
  */
 export const zeroWidth: EscapeDecoder = {
   name: 'zero-width',
@@ -67,7 +67,7 @@ function selectedByte(codePoint: number): number {
   return codePoint >= 0xe_0100 && codePoint <= 0xe_01ef ? codePoint - 0xe_0100 + 16 : -1;
 }
 
-/** Answers whether a selector of three or of four bytes ends at `at`. */
+/** Tells whether a variation selector of three or four bytes ends at `at`. */
 const isSelectorBefore = (bytes: Buffer, at: number): boolean =>
   [3, 4].some(
     (length) =>

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import { opaqueKindOf } from './opaque.ts';
 
 /**
- * First bytes in latin-1: ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries, time zones,
- * and compiled Python (behind two bytes).
+ * First bytes, in latin-1, of ELF, Mach-O and Java, Windows, Wasm, SQLite, gettext, static libraries and time
+ * zones.
  */
 const magics: readonly string[] = [
   '\x7fELF',
@@ -23,13 +23,15 @@ const magics: readonly string[] = [
 const pythonEnd = '\r\n\0\0';
 const magicMax = 16;
 
-/** A smaller file may be a message with a password in it. */
+/**
+ * Bytes of a file that is told by its zeros, at least: a smaller one may be a message with a password in it.
+ */
 const bytesMin = 512;
 const sampleBytes = 65_536;
-/** Least share of zero bytes in tables and numbers; texts in other encodings have none. */
+/** The least share of zero bytes in tables and numbers; texts in other encodings have none. */
 const zeroShareMin = 1 / 16;
 
-/** Answers whether bytes are a file that is no text: of a known format, or with the zeros of tables. */
+/** Tells whether bytes are a file that is no text: of a known format, or with the zeros of tables. */
 export function isBinaryFile(bytes: Buffer): boolean {
   const head = bytes.toString('latin1', 0, magicMax);
   if (magics.some((magic) => head.startsWith(magic)) || head.startsWith(pythonEnd, 2)) return !isUtf8(bytes);
@@ -39,7 +41,7 @@ export function isBinaryFile(bytes: Buffer): boolean {
   return countZeros(bytes) >= Math.min(bytes.length, sampleBytes) * zeroShareMin && !isUtf8(bytes);
 }
 
-/** Answers whether bytes begin with the byte order mark of UTF-16. */
+/** Tells whether bytes begin with the byte order mark of UTF-16. */
 export const hasUtf16Mark = (bytes: Buffer): boolean =>
   (bytes[0] === 0xff && bytes[1] === 0xfe) || (bytes[0] === 0xfe && bytes[1] === 0xff);
 

@@ -4,15 +4,18 @@ import { hasUtf16Mark } from './binary-format.ts';
 import { compressionOf, isZip } from './compression.ts';
 import { textAmong, toReadable } from './readable.ts';
 
-/** Texts have a smaller share of control characters; of random bytes one in twelve is one. */
+/** The share of control characters that no text reaches; one in twelve random bytes is such a character. */
 const controlShareMin = 1 / 20;
-/** Pieces are short, so that words of a text with scattered binary bytes are still found. */
+/**
+ * Bytes of a piece of text, at least. It is short, so that words of a text with scattered binary bytes are
+ * still found.
+ */
 const pieceLengthMin = 6;
 
-/** Tells control characters that no text has, which excludes white space and escape. */
+/** Tells whether a byte is a control character that no text has. White space and escape do not count. */
 const isControl = (byte: number): boolean => byte < 0x09 || (byte > 0x0d && byte < 0x1b);
 
-/** Answers whether bytes have more control characters than any text. */
+/** Tells whether bytes have more control characters than any text. */
 export function isBinary(bytes: Buffer): boolean {
   let count = 0;
   for (let at = 0; at < bytes.length; at += 1) if (isControl(bytes[at] as number)) count += 1;
@@ -20,9 +23,9 @@ export function isBinary(bytes: Buffer): boolean {
 }
 
 /**
- * Returns content as a reader of text gets it: binary bytes as the pieces of text in them, one a line; UTF-16
- * with a mark as UTF-8; everything else unchanged. Raw binary bytes take twenty times as long to search, and
- * contain numbers by accident.
+ * Returns content as a reader of text gets it. Binary bytes become the pieces of text in them, one a line;
+ * UTF-16 with a mark becomes UTF-8; everything else is unchanged. Raw binary bytes take twenty times as long
+ * to search, and contain numbers by accident.
  */
 export function textIn(bytes: Buffer): Buffer {
   if (isUtf8(bytes)) return bytes;

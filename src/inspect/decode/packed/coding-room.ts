@@ -12,9 +12,9 @@ import { textMin, textPieces } from './readable.ts';
  * texts in it stand unencoded among the compressed bytes.
  */
 
-/** Limits the fields; a file name is shorter. */
+/** Bound on the bytes of all such fields; a file name is shorter. */
 export const fieldBytesMax = 64;
-/** Limits the gzip members, each of which begins with six bytes that most receivers ignore. */
+/** Bound on the gzip members, each of which begins with six bytes that most receivers ignore. */
 const gzipMembersMax = 16;
 const gzipFixedBytes = 10;
 const gzipTrailerBytes = 8;
@@ -23,8 +23,8 @@ const skippableFrame = 0x184d2a50;
 const lineEnd = Buffer.from('\n');
 
 /**
- * Returns what stands beside the content in all its codings, as text to search. Returns undefined for more
- * than 64 bytes of fields, and where it cannot be told. The body must be readable by `inflateBody`.
+ * Returns the bytes beside the content in all its codings, as text to search. Returns undefined for more than
+ * 64 bytes of fields, and where they cannot be found. The body must be readable by `inflateBody`.
  */
 export function besideContent(body: Buffer, contentEncoding: string, maxBytes: number): Buffer | undefined {
   const [outermost, ...inner] = codingsOf(contentEncoding).reverse();
@@ -58,7 +58,10 @@ function trailerValues(bytes: Buffer): readonly Buffer[] {
 
 const byteCount = (fields: readonly Buffer[]): number => fields.reduce((sum, it) => sum + it.length, 0);
 
-/** Returns extra fields, names and comments of all members (RFC 1952, 2.3.1). */
+/**
+ * Returns extra fields, names and comments of all members (RFC 1952, 2.3.1), or that there are too many
+ * members.
+ */
 function gzipFields(bytes: Buffer, maxBytes: number): readonly Buffer[] | 'too many' {
   const fields: Buffer[] = [];
   let at = 0;

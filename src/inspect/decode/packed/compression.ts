@@ -16,27 +16,27 @@ import { mayBeBrotli, mayBeDeflate, probeBytes } from './packed-start.ts';
 const gzipMagic = 0x1f;
 const zlibWindow = 0x78;
 const zstdFrame = 0xfd2fb528;
-/** Frames that decoders skip, of which there are sixteen kinds. */
+/** The first bits of frames that decoders skip, of which there are sixteen kinds. */
 const zstdSkippable = 0x184d2a5;
 const zipEntry = 0x04034b50;
-/** First bytes of frames of all kinds. */
+/** The first bytes of frames of all kinds. */
 const firstBytes = new Set([
   gzipMagic,
   zlibWindow,
   zstdFrame & 0xff,
   ...Array.from({ length: 16 }, (_, kind) => 0x50 + kind),
 ]);
-/** Enough characters for four bytes in any code. */
+/** The number of characters that give four bytes in any code. */
 const headerCharacters = 8;
 
 export type Compression = 'gzip' | 'deflate' | 'zstd';
 
-/** Answers whether `compressionOf` could know the format by the first byte. */
+/** Tells whether `compressionOf` could know the format by the first byte. */
 export const beginsLikeCompressed = (bytes: Buffer): boolean => firstBytes.has(bytes[0] ?? 0);
 
 /**
  * Returns the format by the first bytes: gzip (RFC 1952, 2.3.1), zlib with its usual window (RFC 1950, 2.2),
- * or zstd (RFC 8878, 3.1).
+ * or zstd (RFC 8878, 3.1). Returns undefined for all others.
  */
 export function compressionOf(bytes: Buffer): Compression | undefined {
   const first = bytes[0];
@@ -51,12 +51,12 @@ export function compressionOf(bytes: Buffer): Compression | undefined {
     : undefined;
 }
 
-/** Answers whether the first bytes are an entry of a ZIP file (APPNOTE 4.3.7). */
+/** Tells whether the first bytes are an entry of a ZIP file (APPNOTE 4.3.7). */
 export const isZip = (bytes: Buffer): boolean => bytes.length >= 4 && bytes.readUInt32LE(0) === zipEntry;
 
 /**
- * Answers whether `run` decodes to something that begins like compressed bytes; nearly all are ruled out by
- * their first byte.
+ * Tells whether `run` decodes to bytes that begin like compressed ones. The first byte rules out nearly all
+ * runs.
  */
 export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   const first = firstByte(bytes, start, code);
@@ -71,8 +71,8 @@ const secondLookBytes = 1024;
 const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
 
 /**
- * Answers whether `run` may decode to bytes that `inflateUnmarked` can unpack, by their beginning; one in
- * five hundred passes.
+ * Tells by its beginning whether `run` may decode to bytes that `inflateUnmarked` can unpack. One in five
+ * hundred passes.
  */
 export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: BitCode): boolean {
   if (code.isMixedCase && isOfWords(bytes, start, end)) return false;
@@ -89,18 +89,20 @@ export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: Bi
 /** Characters of a run that show whether it is made of words. */
 const wordsSample = 64;
 /**
- * Least share of changes between small letters, capitals and digits; in packed bytes three in five characters
- * change.
+ * The least share of changes between small letters, capitals and digits. In packed bytes three in five
+ * characters change.
  */
 const changesShareMin = 0.3;
 
-/** Length of hexadecimal digits that random characters have in one of a billion runs of 64. */
+/**
+ * Hexadecimal digits of a digest, at least. Random characters have so many in one of a billion runs of 64.
+ */
 const digestLengthMin = 20;
 const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
 
 /**
- * Answers whether a run looks like an identifier or a path, or contains a digest. Kinds of characters change
- * between words; in packed bytes they change all the time.
+ * Tells whether a run looks like an identifier or a path, or contains a digest. In these, kinds of characters
+ * change between words; in packed bytes they change all the time.
  */
 function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   const to = Math.min(end, start + wordsSample);
@@ -118,12 +120,12 @@ function isOfWords(bytes: Buffer, start: number, end: number): boolean {
   return changes < (to - start) * changesShareMin;
 }
 
-/** Signs count as small letters, because they stand between words. */
+/** The kind of each character. Signs count as small letters, because they stand between words. */
 const kindOf = Uint8Array.from({ length: 256 }, (_, byte) => (isDigit(byte) ? 1 : isUpper(byte) ? 2 : 0));
 
 /**
- * Returns the content of compressed bytes, as far as it can be inflated; undefined where they only began like
- * it. Content larger than the rest of the budget is unreadable.
+ * Returns the content of compressed bytes, as far as it can be inflated; undefined where the bytes only began
+ * like compressed ones. Content larger than the rest of the budget is unreadable.
  */
 export function inflateBlock(
   bytes: Buffer,
@@ -144,13 +146,13 @@ export const inflateEntry = (bytes: Buffer, budget: DecodeBudget): Buffer | unde
 type Inflate = (bytes: Buffer, maxOutputLength: number) => Buffer;
 
 /**
- * Limits the first piece of output, which a decoder keeps until the next full collection. Most decoders are
- * made for a few bytes that are no stream.
+ * Bounds on the first piece of output, which a decoder keeps until the next full collection. Most decoders
+ * are made for a few bytes that are no stream.
  */
 const chunkBytesMin = 256;
 const chunkBytesMax = 16_384;
 
-/** Options for a stream that may be cut short; the receiver may be as lenient. */
+/** Returns options for a stream that may be cut short; the receiver may be as lenient. */
 const optionsFor = ({ length }: Buffer, maxOutputLength: number, finishFlush: number) => ({
   ...{ maxOutputLength, finishFlush },
   chunkSize: Math.min(chunkBytesMax, Math.max(chunkBytesMin, 4 * length)),
@@ -163,8 +165,8 @@ const unbrotli: Inflate = (bytes, max) =>
 const inflateRaw: Inflate = (bytes, max) => inflateRawSync(bytes, inZlib(bytes, max));
 
 /**
- * Decoders in order: first by the format, then without its frame, since a wrong checksum or bytes behind the
- * end must hide nothing.
+ * Decoders in the order in which they are tried: first that of the format, then that of the data without its
+ * frame. A wrong checksum or bytes behind the end must hide nothing.
  */
 const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   gzip: [
@@ -178,14 +180,14 @@ const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   zstd: [unzstd],
 };
 
-/** Random bytes unpack to shorter texts now and then. */
+/** Characters of unpacked text, at least. Random bytes unpack to shorter texts now and then. */
 const guessedTextMin = 12;
-/** Making a decoder costs as much as reading so many bytes. */
+/** The cost of a decoder: making it takes as long as reading so many bytes. */
 const decoderBytes = 4096;
 
 /**
- * Returns the text that unmarked bytes are the compressed form of: Brotli (RFC 7932) and raw deflate (RFC
- * 1951) have no signature. Returns undefined for other bytes, and where the result is no text.
+ * Unpacks text without a signature: Brotli (RFC 7932) and raw deflate (RFC 1951) have none. Returns undefined
+ * for other bytes, and where the result is no text.
  */
 export function inflateUnmarked(
   bytes: Buffer,
@@ -202,9 +204,9 @@ export function inflateUnmarked(
   return undefined;
 }
 
-/** Fewer bytes contain no packed secret. */
+/** Bytes of packed content, at least: fewer contain no secret. */
 const packedBytesMin = 12;
-/** Bytes in which identifiers of one kind are alike. */
+/** Bytes at the beginning in which identifiers of one kind are alike. */
 const beginningBytes = 3;
 
 function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
@@ -213,12 +215,18 @@ function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer |
   return inflated && inflated.length >= guessedTextMin && isUtf8(inflated) ? inflated : undefined;
 }
 
-/** Decompressed content is mostly at most so many times larger. */
+/** The usual growth: most decompressed content is at most so many times larger. */
 const usualExpansion = 64;
-/** Is the share of the limit that a stream which expands beyond it costs: it was made to be read often. */
+/**
+ * The share of the limit that a broken stream costs if it expands beyond its usual size: it was made to be
+ * read often.
+ */
 const brokenShare = 1 / 16;
 
-/** Tries the usual size first, because a broken stream does not report how much was made of it. */
+/**
+ * Inflates bytes; undefined where they are not compressed. It tries the usual size first, because a broken
+ * stream does not report how much was made of it. Throws where the content is too large.
+ */
 function attempt(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {
   budget.check();
   const room = Math.max(1, budget.remainingBytes);
@@ -240,15 +248,15 @@ function outcomeOf(budget: DecodeBudget, inflate: () => Buffer): Buffer | typeof
   try {
     return budget.run(inflate);
   } catch (error) {
-    // The bytes are not compressed after all and are searched as they are.
+    // The bytes are not compressed after all, and are searched as they are.
     return isTooLarge(error) ? tooLarge : undefined;
   }
 }
 
-/** RFC 1950, 2.2. */
+/** The length of a zlib header (RFC 1950, 2.2). */
 const zlibHeaderLength = 2;
 
-/** Returns the header length (RFC 1952, 2.3): ten bytes, then what the flags announce. */
+/** Returns the length of a gzip header (RFC 1952, 2.3): ten bytes, then what its flags announce. */
 export function gzipHeaderLength(bytes: Buffer): number {
   const flags = bytes[3] ?? 0;
   let length = 10;
@@ -259,7 +267,7 @@ export function gzipHeaderLength(bytes: Buffer): number {
   return flags & 0x02 ? length + 2 : length;
 }
 
-/** Answers whether zlib stopped at `maxOutputLength`. */
+/** Tells whether zlib stopped at `maxOutputLength`. */
 export function isTooLarge(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
 }

@@ -12,15 +12,15 @@ import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
 import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
 
-/** Least length of pieces of text in a file, which are read where they stand. */
+/** Bytes of a piece of text in a file, at least. Pieces are read where they stand. */
 const pieceLengthMin = 6;
 /**
- * Limit the share of text. Packed text contains some by accident, and a file with more than a little is
+ * Bounds on the share of text. Packed text contains some by accident, and a file with more than a little is
  * searched by its text.
  */
 const packedShareMax = 1 / 2;
 const binaryShareMax = 1 / 4;
-/** Shorter files prove nothing. */
+/** Bytes of a binary file, at least: shorter ones prove nothing. */
 const binaryBytesMin = 32;
 
 /** Finds files that nothing declares: the whole body, or parts of multipart and gRPC bodies. */
@@ -39,7 +39,7 @@ export const files: BlockDecoder = {
   },
 };
 
-/** Tells by a byte or two; most texts begin like no file. */
+/** Tells by a byte or two whether a text may begin like a file; most do not. */
 const beginsLikeFile = (bytes: Buffer): boolean =>
   beginsLikeOpaque(bytes) ||
   beginsLikeCompressed(bytes) ||
@@ -54,10 +54,10 @@ function partsOf(bytes: Buffer): readonly Span[] {
 const isFile = (bytes: Buffer): boolean =>
   compressionOf(bytes) !== undefined || opaqueKindOf(bytes) !== undefined;
 
-/** Yields a file of unknown format: its text, if it is packed. */
+/** Yields a file of unknown format: its text, if it is packed; itself, if it is binary. */
 function* unmarked(part: Span, bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
   if (isUtf8(bytes)) return;
-  // The text of UTF-16 and UTF-32 stands between the zeros.
+  // The text of UTF-16 and UTF-32 stands between zeros.
   const others = bytes.includes(0) ? Buffer.from(bytes.filter((byte) => byte !== 0)) : bytes;
   budget.work(bytes.length);
   const share = textPieces(others, pieceLengthMin, budget).length / (others.length + 1);

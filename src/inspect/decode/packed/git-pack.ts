@@ -7,24 +7,24 @@ import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
 
 /*
  * Reads the pack that `git push` sends (gitformat-pack(5)): commands in lines of known length
- * (gitprotocol-pack(5)), and behind them objects, each packed by itself. Of an object that is written as a
- * difference to another one its new bytes are read.
+ * (gitprotocol-pack(5)), and behind them objects, each packed by itself. An object may be written as a
+ * difference to another one; then its new bytes are read.
  */
 
 const magic = Buffer.from('PACK\0\0\0', 'latin1');
 const headerLength = 12;
-/** Limits the bytes of the commands before the pack, and the objects that are read. */
+/** Bounds on the bytes of the commands before the pack, and on the objects that are read. */
 const commandBytesMax = 65_536;
 const objectsMax = 20_000;
-/** The part of the room for decoded bytes that a pack may take; what is beyond it stays opaque. */
+/** The part of the room for decoded bytes that a pack may take. The rest of a larger pack stays opaque. */
 const roomShare = 1 / 2;
 const offsetDelta = 6;
 const referenceDelta = 7;
 const commit = 1;
 const tag = 4;
-/** Bytes of the name of an object, by SHA-1 and SHA-256. */
+/** Bytes in the name of an object, by SHA-1 and SHA-256. */
 const nameLengths = [20, 32];
-/** Digits of the length with which a line begins, or the name with which a pack does. */
+/** The first bytes: digits of the length with which a line begins, or the name with which a pack does. */
 const firstBytes = 4;
 const isFirstByte = byteSet('0123456789abcdefPACK');
 
@@ -49,14 +49,17 @@ export const gitPack: BlockDecoder = {
   },
 };
 
-/** Tells a pack, with or without commands before it. */
+/** Tells whether bytes are a pack, with or without commands before it. */
 export const isPush = (bytes: Buffer): boolean =>
   runEnd(bytes, 0, isFirstByte, firstBytes) === firstBytes && packStart(bytes) >= 0;
 
 /** Returns the place of the pack, which follows the commands; -1 where there is none. */
 const packStart = (bytes: Buffer): number => bytes.subarray(0, commandBytesMax).indexOf(magic);
 
-/** Returns the object that begins there, unpacked; undefined where it cannot be, or is larger than `room`. */
+/**
+ * Returns the object that begins at a place, unpacked; undefined where it cannot be unpacked, or is larger
+ * than `room`.
+ */
 function objectAt(bytes: Buffer, start: number, room: number, budget: DecodeBudget): Block | undefined {
   const first = bytes[start] ?? 0;
   const type = (first >> 4) & 7;
@@ -80,7 +83,7 @@ function objectAt(bytes: Buffer, start: number, room: number, budget: DecodeBudg
   };
 }
 
-/** RFC 1950, 2.2. */
+/** Tells whether a zlib stream begins at a place (RFC 1950, 2.2). */
 const isZlib = (bytes: Buffer, at: number): boolean =>
   at + 2 <= bytes.length && ((bytes[at] as number) & 0x0f) === 8 && bytes.readUInt16BE(at) % 31 === 0;
 
@@ -99,12 +102,14 @@ function inflate(packed: Buffer, size: number, budget: DecodeBudget): Inflated |
     };
     return buffer.length === size ? { bytes: buffer, packedLength: engine.bytesWritten } : undefined;
   } catch {
-    // The rest of the pack stays opaque behind what is no stream, or a longer one than was said.
+    // The bytes are no stream, or a longer one than was said. The rest of the pack stays opaque.
     return undefined;
   }
 }
 
-/** Leaves out who wrote a commit, and when: that is public, and every commit has it. */
+/**
+ * Removes the head of a commit or tag, with who wrote it and when: that is public, and every commit has it.
+ */
 function withoutPeople(object: Buffer): Buffer {
   const headEnd = object.indexOf('\n\n');
   return headEnd < 0 ? object : object.subarray(headEnd + 1);

@@ -3,15 +3,17 @@ import type { Span } from '../span-map.ts';
 import { compressionOf } from './compression.ts';
 
 const messagesMax = 100_000;
-/** Lists flags of gRPC, of Connect's last message and of gRPC-Web trailers; each compressed or not. */
+/**
+ * The flags of messages in gRPC, of Connect's last message and of gRPC-Web trailers, each compressed or not.
+ */
 const flags: ReadonlySet<number> = new Set([0, 1, 2, 3, 0x80, 0x81]);
 
-/** Answers whether the first byte may begin a message. */
+/** Tells whether the first byte may begin a message. */
 export const beginsLikeMessage = (bytes: Buffer): boolean => flags.has(bytes[0] ?? 0);
 
 /**
  * Returns the messages of a gRPC, gRPC-Web or Connect body, each without its prefix. Returns none where the
- * bytes are not such messages to their end, or are more than 100,000.
+ * bytes are not such messages to their end, or there are more than 100,000.
  */
 export function grpcMessages(bytes: Buffer): Span[] {
   const messages: Span[] = [];
@@ -31,13 +33,12 @@ export function grpcMessages(bytes: Buffer): Span[] {
 /** Codings that first bytes show, so that messages in them are read anywhere. */
 const readCodings: ReadonlySet<string> = new Set(['gzip', 'deflate', 'zstd']);
 
-/** Answers whether content in a coding is read when only its own bytes show the coding. */
+/** Tells whether content in a coding is read when only its own bytes show the coding. */
 export const isReadCoding = (coding: string): boolean => readCodings.has(coding.trim().toLowerCase());
 
 /**
- * Answers whether a message is declared compressed but not read. That is so where its coding is not
- * supported, or its bytes do not begin like it. It is also so where the messages of the body cannot be
- * separated.
+ * Tells whether a message is declared compressed but not read. That is so where its coding is not supported,
+ * or its bytes do not begin like it. It is also so where the messages of the body cannot be separated.
  */
 export function hasUnreadMessages(bytes: Buffer, coding: string): boolean {
   let isCompressed = false;

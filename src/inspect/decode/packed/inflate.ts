@@ -22,20 +22,23 @@ interface Options {
 
 interface Inflated {
   readonly buffer: Buffer;
-  /** Has a property `bytesWritten`, which counts the input that was read. */
+  /** The engine, whose property `bytesWritten` counts the input that was read. */
   readonly engine: { readonly bytesWritten: number };
 }
 
 type Decoder = (bytes: Buffer, options: Options) => Buffer | Inflated;
 
-/** Tells the zlib format, which `deflate` means (RFC 9110, 8.4.1.2), though some senders omit its frame. */
+/**
+ * Tells whether bytes have the zlib format, which `deflate` means (RFC 9110, 8.4.1.2). Some senders omit its
+ * frame.
+ */
 const hasFrame = (bytes: Buffer): boolean =>
   ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
 
 const deflate: Decoder = (bytes, options) =>
   hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
-/** Coding of uploads to S3. It is always the outermost, and S3 removes it. */
+/** The coding of uploads to S3. It is always the outermost, and S3 removes it. */
 export const awsChunkedCoding = 'aws-chunked';
 
 function unchunked(bytes: Buffer): Inflated {
@@ -54,9 +57,9 @@ const decoders: Readonly<Record<string, Decoder>> = {
 };
 
 /**
- * Removes the content codings of a body (RFC 9110, 8.4), the last applied first: at most three codings and
- * `maxBytes` of result. Unknown or broken codings and trailing bytes are unreadable; the reason is a sentence
- * without content.
+ * Removes the content codings of a body (RFC 9110, 8.4), the last applied first. It takes at most three
+ * codings and makes `maxBytes`. Unknown or broken codings and trailing bytes are unreadable; the reason is a
+ * sentence without content.
  */
 export function inflateBody(
   bytes: Buffer,
@@ -88,10 +91,13 @@ const streams: Readonly<Record<string, Begin>> = {
   zstd: () => createZstdDecompress(),
 };
 
-/** Answers whether content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
+/** Tells whether content in this one coding, as `codingsOf` names it, can be decoded as it comes. */
 export const isStreamable = (coding: string): boolean => Object.hasOwn(streams, coding);
 
-/** Creates a stream that decodes content beginning with `start`. The coding must be streamable. */
+/**
+ * Creates a stream that decodes content beginning with `start`. The coding must be streamable; else it
+ * throws.
+ */
 export function inflaterOf(coding: string, start: Buffer): Transform {
   const begin = isStreamable(coding) ? streams[coding] : undefined;
   if (!begin) throw new TypeError('a coding that is not decoded as it comes');
@@ -99,8 +105,8 @@ export function inflaterOf(coding: string, start: Buffer): Transform {
 }
 
 /**
- * Returns what a lenient receiver gets of a body that `inflateBody` calls unreadable. Each coding is removed
- * as far as possible, up to `maxBytes`; unknown ones are left. It never rejects.
+ * Returns the bytes that a lenient receiver gets of a body that `inflateBody` calls unreadable. Each coding
+ * is removed as far as possible, up to `maxBytes`; unknown ones are left. It never rejects.
  */
 export async function inflateStart(
   bytes: Buffer,
@@ -115,7 +121,7 @@ export async function inflateStart(
   return body.subarray(0, maxBytes);
 }
 
-/** Returns the output before the end, the limit or an error. */
+/** Returns the output up to the end, the limit or an error, whichever comes first. */
 async function startOf(bytes: Buffer, inflater: Transform, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let length = 0;

@@ -1,7 +1,7 @@
 import { outlineOf, textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
 
-/** Names content without readable text: pictures, sounds, archives. `binary` is of unknown format. */
+/** A kind of content without readable text. `binary` is of unknown format. */
 export type OpaqueKind =
   | 'archive'
   | 'audio'
@@ -19,9 +19,9 @@ export interface OpaqueContent extends Span {
 
 interface Signature {
   readonly kind: OpaqueKind;
-  /** First bytes of a file, in latin-1. */
+  /** The first bytes of a file, in latin-1. */
   readonly magic: string;
-  /** Bytes at the eighth byte, in formats that share their beginning. */
+  /** The bytes from offset 8 on, in formats that share their beginning. */
   readonly eighth?: string;
 }
 
@@ -81,13 +81,13 @@ const byFirst = Array.from({ length: 256 }, (_, first) =>
   signatures.filter(({ magic }) => magic.charCodeAt(0) === first),
 );
 
-/** Stands in ISO base media files behind a length. */
+/** The type of ISO base media files, which stands behind a length of four bytes. */
 const mediaType = 'ftyp';
 const mediaTypeAt = 4;
 
 /**
- * Answers whether a format begins with the first byte, or media may begin here; `opaqueKindOf` finds nothing
- * elsewhere.
+ * Tells whether a format begins with the first byte, or media may begin here. Elsewhere `opaqueKindOf` finds
+ * nothing.
  */
 export const beginsLikeOpaque = (bytes: Buffer): boolean =>
   (byFirst[bytes[0] ?? 0] as readonly Signature[]).length > 0 ||
@@ -105,7 +105,9 @@ export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
   )?.kind;
 }
 
-/** A text may begin with `ID3`, but does not go on like a sound. */
+/**
+ * Matches first bytes that a text may have, too, such as `ID3`. Then the bytes behind them must be binary.
+ */
 const mayBeginText = /^[ -~]{1,6}$/;
 /** Bytes of a file that tell it from text. */
 const sampleBytes = 64;
@@ -116,15 +118,15 @@ const standsAt = (bytes: Buffer, magic: string, at: number): boolean =>
   bytes.length >= at + magic.length && bytes.toString('latin1', at, at + magic.length) === magic;
 
 const armours = ['-----BEGIN PGP MESSAGE-----', '-----BEGIN AGE ENCRYPTED FILE-----'];
-/** Last byte of `eyJ`, which begins JSON objects in base64url; it is the rarest of the three in texts. */
+/** The last byte of `eyJ`, which begins JSON objects in base64url; it is the rarest of the three in texts. */
 const thirdOfHeader = 0x4a;
-/** Matches a compact JWE (RFC 7516, 7.1): of its five parts the second and the last but one may be long. */
+/** Matches a compact JWE (RFC 7516, 7.1), up to the fourth of its five parts. */
 const compactJwe = /eyJ[\w-]{16,2048}\.[\w-]{0,1024}\.[\w-]{8,64}\.[\w-]{1,64}/y;
-/** Limits the beginnings of tokens that are looked at. */
+/** Bound on the beginnings of tokens that are looked at. */
 const tokensMax = 64;
 const jweBytesMax = 4096;
 
-/** Returns the first encrypted message inside a text. */
+/** Returns the first encrypted message inside a text; undefined where there is none. */
 export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): OpaqueContent | undefined {
   if ((outline.flags & textFlags.armour) !== 0)
     for (const armour of armours) {
@@ -145,6 +147,6 @@ export function findEncrypted(bytes: Buffer, outline = outlineOf(bytes)): Opaque
   return undefined;
 }
 
-/** Answers whether the first part of a token is an object with this member. */
+/** Tells whether the first part of a token is an object with this member. */
 const names = (token: string, member: string): boolean =>
   Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').includes(`"${member}":`);

@@ -1,6 +1,6 @@
 /*
- * Tells how Brotli (RFC 7932) and raw deflate (RFC 1951) begin. Neither has a signature, and hardly any value
- * is packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
+ * Recognises how Brotli (RFC 7932) and raw deflate (RFC 1951) begin. Neither has a signature, and hardly any
+ * value is packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
  */
 
 /** Bytes that are looked at first. */
@@ -31,7 +31,7 @@ class Bits {
     return value;
   }
 
-  /** Moves to the next whole byte; returns whether the skipped bits were zero, as both formats require. */
+  /** Moves to the next whole byte. Returns whether the skipped bits were zero, as both formats require. */
   align(): boolean {
     return this.take((8 - (this.#at & 7)) & 7) === 0;
   }
@@ -42,25 +42,25 @@ class Bits {
 }
 
 /**
- * Limits the growth that the first block may declare; of identifiers, which most values are, one in twenty
+ * Bound on the growth that the first block may declare. One in twenty identifiers, which most values are,
  * declares less.
  */
 const expansionMax = 16;
-/** No encoder makes a smaller block of text, and no secret is shorter. */
+/** Bytes of a first block, at least. No encoder makes a smaller block of text, and no secret is shorter. */
 const sizeMin = 8;
-/** Longer content may repeat itself more. */
+/** Bytes of content to which the smaller bound on growth applies: longer content may repeat itself more. */
 const shortBytes = 4096;
 const longExpansionMax = 1024;
-/** Limits the metadata blocks before the first content. */
+/** Bound on the metadata blocks before the first content. */
 const skippedMax = 8;
 
 /**
- * Answers whether Brotli of so many bytes may begin so: by its window (9.1) and the head of its first block
+ * Tells whether Brotli of so many bytes may begin so, by its window (9.1) and the head of its first block
  * (9.2).
  */
 export function mayBeBrotli(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
-  // A window of 2^16 has one bit; of the others only 0010001 is invalid.
+  // A window of 2^16 has one bit; among the others only 0010001 is invalid.
   if (bits.take(1) === 1 && bits.take(3) === 0 && bits.take(3) === 1) return false;
   for (let skipped = 0; skipped < skippedMax; skipped += 1) {
     const isLast = bits.take(1) === 1;
@@ -92,10 +92,7 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
   return size;
 }
 
-/**
- * Answers whether deflate of so many bytes may begin so and go on to text, by those of its first blocks
- * (3.2.3) that are there.
- */
+/** Tells whether deflate of so many bytes may begin so and go on to text, by its first blocks (3.2.3). */
 export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
   const goesOn = start.length < length;
@@ -118,19 +115,22 @@ export function mayBeDeflate(start: Buffer, length: number): boolean {
   return true;
 }
 
-/** Limits the blocks; no encoder makes blocks of a few characters. */
+/** Bound on the blocks that are read; no encoder makes blocks of a few characters. */
 const blocksMax = 4;
-/** Number of symbols that must be text or repetitions, and least length of a stream with fewer. */
+/** The number of symbols that must be text or repetitions, and the least length of a text with fewer. */
 const symbolsMax = 20;
 const textMin = 12;
 const endOfBlock = 256;
-/** Least number of literals and lengths, and numbers of those that have a meaning; the same for distances. */
+/**
+ * The least number of symbols for literals and lengths, and the number of those with a meaning; then the
+ * latter for distances.
+ */
 const literalsMin = 257;
 const literalsMax = 286;
 const distancesMax = 30;
 const codeBitsMax = 15;
 
-/** A Huffman code (3.2.2): number of codes of each length, and their symbols from the shortest on. */
+/** A Huffman code (3.2.2): the number of codes of each length, and their symbols from the shortest on. */
 interface Code {
   readonly counts: readonly number[];
   readonly symbols: readonly number[];
@@ -149,7 +149,7 @@ function codeOf(lengths: readonly number[]): Code {
 }
 
 /**
- * Answers whether each sequence of bits has exactly one meaning; a single code of one bit may leave the other
+ * Tells whether each sequence of bits has exactly one meaning. A single code of one bit may leave the other
  * unused.
  */
 function isComplete(lengths: readonly number[]): boolean {
@@ -163,7 +163,7 @@ function isComplete(lengths: readonly number[]): boolean {
   return room === 1 || (codes === 1 && room === 1 / 2);
 }
 
-/** Returns the next symbol; -1 where the bits are none. The most significant bit of a code comes first. */
+/** Returns the next symbol; -1 where the bits are no code. The most significant bit of a code comes first. */
 function symbolOf(bits: Bits, { counts, symbols }: Code): number {
   let code = 0;
   let first = 0;
@@ -186,7 +186,7 @@ const fixedCodes: Codes = {
 
 /** Order in which the lengths of the length codes stand (3.2.7). */
 const lengthOrder = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
-/** For each symbol that repeats a length: its least count, and the bits that add to it. */
+/** The least count of each symbol that repeats a length, and the bits that add to it. */
 const repeats: Readonly<Record<number, { readonly least: number; readonly bits: number }>> = {
   16: { least: 3, bits: 2 },
   17: { least: 3, bits: 3 },
@@ -194,8 +194,8 @@ const repeats: Readonly<Record<number, { readonly least: number; readonly bits: 
 };
 
 /**
- * Returns the codes at the start of a block (3.2.7); undefined where they are invalid, which the first of
- * them nearly always shows.
+ * Returns the codes at the start of a block (3.2.7); undefined where they are invalid. The first of them
+ * nearly always shows that.
  */
 function ownCodesOf(bits: Bits): Codes | undefined {
   const literals = bits.take(5) + literalsMin;
@@ -220,7 +220,7 @@ function ownCodesOf(bits: Bits): Codes | undefined {
   return { literals: codeOf(ofLiterals), distances: codeOf(lengths.slice(literals)) };
 }
 
-/** Answers whether the codes stand for text up to the end of the block, or for as many symbols as needed. */
+/** Tells whether the codes stand for text up to the end of the block, or for as many symbols as needed. */
 function isText(
   bits: Bits,
   { literals, distances }: Codes,
@@ -230,7 +230,7 @@ function isText(
     const symbol = symbolOf(bits, literals);
     if (bits.isOver || symbol === endOfBlock) return true;
     if (symbol < endOfBlock) {
-      // Control characters other than white space, and what is no symbol.
+      // No text has control characters other than white space, or bits that are no symbol.
       if (symbol < 0x09 || (symbol > 0x0d && symbol < 0x20)) return false;
       told.length += 1;
       continue;

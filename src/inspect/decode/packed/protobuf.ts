@@ -19,7 +19,7 @@ export function protobufTexts(bytes: Buffer): readonly ProtobufText[] {
   return walk(bytes, { start: 0, end: bytes.length }, '', 0, texts) ? texts : [];
 }
 
-/** Walks a message; returns false where a field is invalid. Texts found before stay. */
+/** Walks a message and adds its texts. Returns false where a field is invalid; texts found before stay. */
 function walk(
   bytes: Buffer,
   { start, end }: Span,

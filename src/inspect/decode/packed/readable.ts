@@ -9,7 +9,7 @@ import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compressi
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { unzip } from './zip.ts';
 
-/** A shorter piece of text among binary bytes is accidental. */
+/** Bytes of a piece of text among binary bytes, at least: a shorter one is accidental. */
 export const textMin = 8;
 const compressionsMax = 3;
 const lineEnd = Buffer.from('\n');
@@ -18,17 +18,17 @@ const utf16le = new TextDecoder('utf-16le');
 const utf16be = new TextDecoder('utf-16be');
 
 export interface Readable {
-  /** Text; empty where nothing remains. */
+  /** The text; empty where nothing remains. */
   readonly bytes: Buffer;
-  /** Names of the compressions that were removed. */
+  /** The names of the compressions that were removed, the outermost first. */
   readonly names: readonly string[];
-  /** Kind of content that could not be read. */
+  /** The kind of content that could not be read; undefined where all was read. */
   readonly opaque: OpaqueKind | undefined;
 }
 
 /**
- * Returns decoded bytes as text to search. Compressed bytes are inflated, UTF-16 becomes UTF-8, an archive
- * its files in a row, and binary bytes their pieces of text, one a line.
+ * Returns decoded bytes as text to search. Compressed bytes are inflated, and UTF-16 becomes UTF-8. An
+ * archive becomes its files in a row, and binary bytes become their pieces of text, one a line.
  */
 export function toReadable(decoded: Buffer, budget: DecodeBudget): Readable {
   return unpacked(decoded, compressionsMax, budget);
@@ -70,7 +70,7 @@ function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   return textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
 }
 
-/** Returns pieces of text in binary bytes, with `end` behind each; in random bytes only the long ones. */
+/** Returns pieces of text in binary bytes, with `end` behind each. In random bytes only long pieces count. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
   const pieces = textPieces(bytes, lengthMin, budget, end);
   const pieceMin = textPieceMin(bytes.length);
@@ -79,7 +79,10 @@ export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget
     : pieces;
 }
 
-/** Recognises UTF-16 by its mark, or by zeros in every other byte of a sample, as in Latin text. */
+/**
+ * Returns the decoder of UTF-16, which is told by its mark, or by zeros in every other byte of a sample, as
+ * in Latin text. Returns undefined for other bytes.
+ */
 function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
   if (hasUtf16Mark(bytes)) return bytes[0] === 0xff ? utf16le : utf16be;
   const zeros = [0, 0];
@@ -94,7 +97,7 @@ function utf16Decoder(bytes: Buffer): TextDecoder | undefined {
 
 /** Returns the runs of at least `lengthMin` bytes of ASCII text among others, with `behind` after each. */
 export function textPieces(bytes: Buffer, lengthMin: number, budget: DecodeBudget, behind = lineEnd): Buffer {
-  // Between two pieces stands at least one other byte.
+  // At least one other byte stands between two pieces.
   const countMax = Math.ceil((bytes.length + 1) / (lengthMin + 1));
   const pieces = Buffer.allocUnsafe(bytes.length + countMax * behind.length);
   let length = 0;

@@ -8,9 +8,9 @@ import { inflateEntry, isZip } from './compression.ts';
  */
 
 export interface Unzipped {
-  /** Contents of the entries. */
+  /** The contents of the entries. */
   readonly contents: readonly Buffer[];
-  /** Says that nothing in the file was skipped. */
+  /** Tells whether nothing in the file was skipped. */
   readonly isWhole: boolean;
 }
 
@@ -50,7 +50,7 @@ export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined
   return { contents, isWhole: isWhole && isBehind(directory.start, end) };
 }
 
-/** Answers whether an entry follows the end of another; a descriptor may stand between them (4.3.9). */
+/** Tells whether an entry follows the end of another; a descriptor may stand between them (4.3.9). */
 const isBehind = (start: number, end: number): boolean => start >= end && start - end <= descriptorMax;
 
 function readDirectory(bytes: Buffer): { readonly start: number; readonly entries: Entry[] } | undefined {

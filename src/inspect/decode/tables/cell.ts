@@ -12,20 +12,20 @@ export const noteReach = (take: TakeCell, start: number, end: number): void =>
 
 /** Reads one way to write tables. */
 export interface TableReader {
-  /** Rules out nearly all texts cheaply. */
+  /** Tells cheaply whether a text may hold such a table; nearly all do not. */
   mayHold(outline: Outline): boolean;
-  /** Calls `take` for the cells, row by row. Takes linear time, whatever the text. */
+  /** Takes the cells, row by row, in time that is linear whatever the text. */
   read(bytes: Buffer, take: TakeCell, budget: DecodeBudget, outline: Outline): void;
 }
 
-/** Limits a name; longer ones are sentences. */
+/** Bound on the bytes of a name; longer ones are sentences. */
 export const nameBytesMax = 64;
-/** Limits the columns of a row. */
+/** Bound on the columns of a row. */
 export const columnsMax = 128;
 
 const space = 0x20;
 const parenthesis = 0x28;
-/** Alone, the name of a column of numbers. */
+/** The sign that, alone, names a column of numbers. */
 const numberSign = 0x23;
 const wordsMax = 6;
 /** Characters that may stand before the first letter of a name: `# Name`, `**Name**`, `_id`. */
@@ -43,8 +43,8 @@ export function trimmed(bytes: Buffer, { start, end }: Span): Span {
 }
 
 /**
- * Answers whether a column may have this name: short, few words, and no number or code, which begin rows of
- * values.
+ * Tells whether a column may have this name. It must be short, with few words, and no number or code: these
+ * begin rows of values.
  */
 export function isColumnName(bytes: Buffer, { start, end }: Span): boolean {
   if (end <= start || end - start > nameBytesMax) return false;

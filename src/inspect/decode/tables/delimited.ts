@@ -24,12 +24,12 @@ const isDelimiter = byteSet('\t|;,');
  * `data=`, `Here it is: `.
  */
 const isHeaderStart = byteSet('"\'`>:={}\n\x1e');
-/** Fewer characters for rows of pipes, where most of them are text. */
+/** Such characters for rows of pipes. They are fewer, because text in these rows often has the others. */
 const isPipeHeaderStart = byteSet('"\n\x1e');
 /** Characters that end a table with more text behind it in its last line. */
 const isTextEnd = byteSet('"\'`<');
 const isRule = byteSet('-:|+= \t\r');
-/** Limits a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
+/** Bound on the bytes of a quoted value (RFC 4180, 2.5 to 2.7), which may span lines. */
 const quotedBytesMax = 4096;
 
 /** Reads a header and rows of its width: CSV (RFC 4180), also with tabs or semicolons, and Markdown. */
@@ -45,7 +45,7 @@ export const delimited: TableReader = {
   },
 };
 
-/** Takes the cells of the table whose header ends there, and returns its end; 0 where there is none. */
+/** Takes the cells of the table whose header ends at a place, and returns its end; 0 where there is none. */
 function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
   const delimiter = lastDelimiter(bytes, headerEnd);
   if (delimiter === 0) return 0;
@@ -62,7 +62,7 @@ function readTable(bytes: Buffer, headerEnd: number, take: TakeCell): number {
   }
 }
 
-/** Returns the delimiter before the last name; a Markdown row also ends with one. */
+/** Returns the delimiter before the last name; 0 where there is none. A Markdown row also ends with one. */
 function lastDelimiter(bytes: Buffer, lineEnd: number): number {
   for (let at = lineEnd - 1; at >= Math.max(0, lineEnd - nameBytesMax); at -= 1) {
     const byte = bytes[at] ?? 0;
@@ -73,8 +73,8 @@ function lastDelimiter(bytes: Buffer, lineEnd: number): number {
 }
 
 /**
- * Returns the names in the line that ends there. It is read from its end, because anything may stand before
- * the first name.
+ * Returns the names in the line that ends at a place; undefined where it is no header. The line is read from
+ * its end, because anything may stand before the first name.
  */
 function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | undefined {
   const names: Span[] = [];
@@ -96,7 +96,7 @@ function headerOf(bytes: Buffer, lineEnd: number, delimiter: number): Span[] | u
 }
 
 interface Name extends Span {
-  /** End of the cell before it. */
+  /** The end of the cell before it. */
   readonly before: number;
   readonly isFirst: boolean;
 }
@@ -122,7 +122,10 @@ function withoutSpaces(bytes: Buffer, end: number): number {
   return at;
 }
 
-/** Returns the place behind the rule that a Markdown table has below its header. */
+/**
+ * Returns the place behind the rule that a Markdown table has below its header; `start` where there is no
+ * rule.
+ */
 function afterRule(bytes: Buffer, start: number): number {
   let at = start;
   while (isRule[bytes[at] ?? 0] === 1) at += 1;
@@ -130,15 +133,15 @@ function afterRule(bytes: Buffer, start: number): number {
 }
 
 interface Row {
-  /** Cells; undefined where it is no row of that width. */
+  /** The cells; undefined where it is no row of that width. */
   readonly cells: readonly Span[] | undefined;
-  /** End of what was looked at. */
+  /** The end of the bytes that were looked at. */
   readonly end: number;
-  /** Says that other text follows behind it. */
+  /** Tells whether the table ends with it. */
   readonly isLast: boolean;
 }
 
-/** Reads the row that begins there. */
+/** Reads the row that begins at a place. */
 function readRow(bytes: Buffer, start: number, delimiter: number, width: number): Row {
   const cells: Span[] = [];
   let at = start;
@@ -181,7 +184,10 @@ function readCell(
   return { span: trimmed(bytes, { start: at, end }), end, isQuoted: false };
 }
 
-/** Returns the place of the closing quote; a quote within the value is doubled. */
+/**
+ * Returns the place of the closing quote; -1 where there is none in bounds. A quote within the value is
+ * doubled.
+ */
 function closingQuote(bytes: Buffer, start: number): number {
   const end = Math.min(bytes.length, start + quotedBytesMax);
   for (let at = start; at < end; at += 1) {
@@ -192,7 +198,7 @@ function closingQuote(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Returns the place behind the line whose last cell ends there; -1 where more follows in it. */
+/** Returns the place behind the line whose last cell ends at `end`; -1 where more follows in that line. */
 function rowEnd(bytes: Buffer, end: number, delimiter: number): number {
   let at = end;
   if (delimiter === pipe && bytes[at] === pipe) at += 1;

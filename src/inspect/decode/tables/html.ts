@@ -10,11 +10,11 @@ const greater = 0x3e;
 
 interface Row {
   readonly cells: Span[];
-  /** Says which cells are `th`. */
+  /** Tells for each cell whether it is a `th`. */
   readonly heads: boolean[];
 }
 
-/** Reads HTML tables: cells belong to the header above them, and to one at the beginning of their row. */
+/** Reads HTML tables. A cell belongs to the header above it, and to the one at the beginning of its row. */
 export const html: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.cell) !== 0,
   read(bytes, take, budget) {
@@ -43,7 +43,7 @@ class Rows {
   #row: Row = { cells: [], heads: [] };
   #names: readonly Span[] | undefined;
   #cellStart = -1;
-  /** Start of the table's first cell. */
+  /** The start of the table's first cell; -1 before it. */
   #start = -1;
 
   constructor(bytes: Buffer, take: TakeCell) {
@@ -91,7 +91,7 @@ class Rows {
   }
 }
 
-/** Limits the tags around a cell's whole text: `<b>`, `<a href=…>`. */
+/** Bound on the tags around a cell's whole text: `<b>`, `<a href=…>`. */
 const wrappersMax = 4;
 
 function textOf(bytes: Buffer, cell: Span): Span {

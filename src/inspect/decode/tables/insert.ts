@@ -50,7 +50,7 @@ export const insert: TableReader = {
   },
 };
 
-/** Yields the places of the signs, from left to right. */
+/** Yields the places of the word VALUES, from left to right. */
 function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
   const next = signs.map((sign) => bytes.indexOf(sign));
   for (;;) {
@@ -63,7 +63,9 @@ function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
   }
 }
 
-/** Returns the content of the parentheses that end there, if it may be a list of columns. */
+/**
+ * Returns the content of the parentheses that end at a place, if it may be a list of columns; else undefined.
+ */
 function listBefore(bytes: Buffer, signStart: number): Span | undefined {
   let end = signStart;
   while (signStart - end < spaceMax && isSpace[bytes[end - 1] ?? 0] === 1) end -= 1;
@@ -74,11 +76,14 @@ function listBefore(bytes: Buffer, signStart: number): Span | undefined {
   return bytes[start - 1] === open && end - start >= listBytesMin ? { start, end } : undefined;
 }
 
-/** Returns the names without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. */
+/**
+ * Returns the names without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. Returns
+ * undefined where one can be no name of a column.
+ */
 function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
   const names: Span[] = [];
   for (let start = list.start; start <= list.end; ) {
-    // The comma is searched within the list, since the next one behind it may be far off.
+    // The comma is looked for within the list, since the next one behind it may be far off.
     const length = bytes.subarray(start, list.end).indexOf(comma);
     const end = length < 0 ? list.end : start + length;
     let name = trimmed(bytes, { start, end });
@@ -100,8 +105,8 @@ function skipSpace(bytes: Buffer, start: number): number {
 }
 
 /**
- * Returns the values between parentheses, strings without their quotes; none where the parentheses are not
- * closed.
+ * Returns the values between parentheses, strings without their quotes. Returns none where the parentheses
+ * are not closed in bounds.
  */
 function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
   const limit = Math.min(bytes.length, start + rowBytesMax);
@@ -123,8 +128,8 @@ function readRow(bytes: Buffer, start: number): { cells: Span[]; end: number } {
 }
 
 /**
- * Returns the end of the string that begins there. A quote in it is doubled, which makes two strings here, or
- * escaped.
+ * Returns the end of the string that begins at a place. A quote in the string is escaped, or doubled, which
+ * makes two strings here.
  */
 function stringEnd(bytes: Buffer, start: number, limit: number): number {
   let at = start + 1;

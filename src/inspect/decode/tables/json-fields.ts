@@ -4,15 +4,15 @@ import type { Span } from '../span-map.ts';
 import { isColumnName, type TableReader, type TakeCell } from './cell.ts';
 import { enclosingObject, labelNames, memberNameOf } from './json-names.ts';
 
-/** Names of members whose value a label beside them names. */
+/** Names of members whose value is labelled by a member beside them. */
 const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', 'text', 'response']);
 /**
- * Signs of such values, without the quote before them, since quotes and the first letters of other names
- * stand everywhere. Objects with other names mostly have the label right before its value.
+ * Signs of such values. They lack the quote before them, since quotes and the first letters of other names
+ * stand everywhere. In objects with other names the label mostly stands right before its value.
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
 const objectBytesMax = 2048;
-/** Distance to the next sign that is looked at, behind one with no object around it. */
+/** Bytes to the next sign that is looked at, behind one whose object gave nothing. */
 const stride = 512;
 
 /** Reads JSON objects that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */
@@ -34,12 +34,14 @@ export const jsonFields: TableReader = {
 
 interface Frame {
   readonly isObject: boolean;
-  /** Name of the current member of an object, or of the member that an array is the value of. */
+  /** The name of the current member of an object, or of the member whose value an array is. */
   member: string;
   isValue: boolean;
 }
 
-/** Takes the values of one object with its label, and returns its end; 0 where it is too long. */
+/**
+ * Takes the values of one object with its label, and returns its end; 0 where it is too long or no object.
+ */
 function readObject(bytes: Buffer, start: number, take: TakeCell): number {
   const tokens = new JsonTokens(bytes, start);
   const open: Frame[] = [];
@@ -70,7 +72,10 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
 const contentOf = ({ kind, start, end }: JsonTokens): Span =>
   kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
 
-/** Tells whether the member is of the object itself, or of one in a member with such a name. */
+/**
+ * Tells whether a value belongs to a member with such a name. The member is of the object itself. A label may
+ * also stand in an inner object, under two such names; a value may stand in a list.
+ */
 function isOfField(
   [object, inner, ...others]: readonly Frame[],
   names: ReadonlySet<string>,

@@ -8,22 +8,22 @@ const opening = 0x5b;
 const quote = 0x22;
 /** Names of members that list the columns of rows beside them. */
 const headerNames = new Set(['columns', 'columnnames', 'cols', 'headers', 'header', 'fields', 'keys']);
-/** Deeper values are walked, but not searched for tables. */
+/** Bound on the depth of values that are searched for tables. Deeper ones are only walked. */
 const depthMax = 32;
-/** Limits the bytes before the rows in which the list of columns is looked for. */
+/** Bound on the bytes before the rows in which the list of columns is looked for. */
 const objectBytesMax = 4096;
 
 interface Frame {
   readonly isObject: boolean;
-  /** Member of an object whose value is awaited, once its colon was seen. */
+  /** The name of the current member of an object; its value follows once the colon was seen. */
   member: string;
   isValue: boolean;
-  /** Label of an object that describes a column. */
+  /** The label of an object that describes a column; undefined where it has none. */
   label: Span | undefined;
   header: readonly Span[];
-  /** Rows in the arrays of an object. */
+  /** The rows in each array of an object. */
   readonly tables: (readonly Row[])[];
-  /** Contents of an array: texts and numbers, arrays, and labels of objects. */
+  /** The contents of an array: texts and numbers, then arrays, then labels of objects. */
   readonly cells: Span[];
   readonly rows: Row[];
   readonly labels: Span[];
@@ -36,12 +36,12 @@ const frameOf = (isObject: boolean): Frame => ({
   ...{ header: [], tables: [], cells: [], rows: [], labels: [] },
 });
 
-/** Reads arrays of arrays: under a header row, or beside columns (`{"columns": […], "rows": [[…]]}`). */
+/** Reads arrays of arrays, under a header row or beside their columns: `{"columns": […], "rows": [[…]]}`. */
 export const jsonGrid: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.grid) !== 0,
   read(bytes, take, budget) {
     let walked = { start: 0, end: 0 };
-    // An object around walked text is walked from its start, but in sum not more than the whole text again.
+    // An object around walked text is walked from its start. In sum, that is at most the whole text again.
     let againBytes = bytes.length;
     for (let grid = nextGrid(bytes, 0); grid >= 0; grid = nextGrid(bytes, walked.end)) {
       const from = Math.max(againBytes > 0 ? 0 : walked.end, grid - objectBytesMax);
@@ -50,7 +50,7 @@ export const jsonGrid: TableReader = {
       againBytes -= Math.max(0, walked.end - reached);
       const work = (length: number): void => budget.work(length);
       const reachedEnd = new GridWalk(bytes, start, take).run(work);
-      // The text before it may be code.
+      // The walk did not reach the grid, since the text before it may be code. So it begins at the grid.
       const end = reachedEnd > grid ? reachedEnd : new GridWalk(bytes, grid, take).run(work);
       walked = { start, end: Math.max(grid + 2, end) };
     }
@@ -75,7 +75,7 @@ class GridWalk {
   readonly #tokens: JsonTokens;
   readonly #take: TakeCell;
   readonly #open: Frame[] = [];
-  /** Number of open containers beyond the limit. */
+  /** The number of open containers beyond the bound. */
   #deeper = 0;
 
   constructor(bytes: Buffer, start: number, take: TakeCell) {
@@ -85,7 +85,10 @@ class GridWalk {
     this.#take = take;
   }
 
-  /** Returns the end of the value, or where it is none any more; `work` receives the bytes walked. */
+  /**
+   * Walks the value. Returns its end, or the place where it stops to be a value. `work` receives the bytes
+   * walked.
+   */
   run(work: (length: number) => void): number {
     const tokens = this.#tokens;
     let before: JsonTokenKind = ',';
@@ -135,7 +138,7 @@ class GridWalk {
   #close(): void {
     const frame = this.#open.pop();
     const parent = this.#open.at(-1);
-    // In JSON within a JSON string, the quote behind it ends that string.
+    // In JSON within a JSON string, the quote behind the value ends that string.
     if (this.#bytes[this.#tokens.end] === quote) this.#tokens.end += 1;
     if (!frame) return;
     if (!frame.isObject) this.#closeArray(frame, parent);
@@ -154,7 +157,10 @@ class GridWalk {
     else parent?.rows.push(cells);
   }
 
-  /** Takes rows under the columns if they are as wide, else under the first row if it has only names. */
+  /**
+   * Takes rows under the columns if they are as wide. Else it takes them under the first row, if that has
+   * only names.
+   */
   #takeRows(columns: readonly Span[], rows: readonly Row[]): void {
     const [first = []] = rows;
     const isBeside = columns.length > 0 && first.length === columns.length;

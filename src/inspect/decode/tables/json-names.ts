@@ -2,7 +2,7 @@ import { byteSet } from '../../kernel/bytes.ts';
 import type { JsonTokens } from '../json-tokens.ts';
 import type { Span } from '../span-map.ts';
 
-/** Members with these names label the value beside them: `{"label": "Passport", "value": "…"}`. */
+/** Names of members that label the value beside them: `{"label": "Passport", "value": "…"}`. */
 export const labelNames: ReadonlySet<string> = new Set([
   ...['label', 'name', 'key', 'field', 'fieldname', 'title', 'question', 'property', 'attribute', 'prompt'],
   ...['displayname', 'param', 'parameter', 'header', 'column', 'columnname'],
@@ -12,7 +12,7 @@ const memberBytesMax = 32;
 const backslash = 0x5c;
 const brace = 0x7b;
 
-/** Returns the name of a member without case, `_` and `-`; empty for long names. */
+/** Returns the name of a member in lower case, without `_` and `-`; '' for long names. */
 export function memberNameOf(bytes: Buffer, { start, end }: Pick<JsonTokens, 'start' | 'end'>): string {
   if (end - start > memberBytesMax) return '';
   return bytes
@@ -26,7 +26,7 @@ const isOpening = byteSet('{[');
 
 /**
  * Returns the start of the object that contains `at`; undefined where an array contains it, or none from
- * `from` on. `whole` is a value that is skipped, `reached` how far back it looked.
+ * `from` on does. `whole` is a value to skip, and `reached` tells how far back it looked.
  */
 export function enclosingObject(
   bytes: Buffer,

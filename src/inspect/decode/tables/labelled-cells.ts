@@ -1,17 +1,19 @@
 import { lastAtOrBefore, type Span } from '../span-map.ts';
 
 const between = Buffer.from(': ');
-/** Shorter values are flags and counts; longer ones are texts that need no name. */
+/**
+ * Bounds on the bytes of a value: shorter ones are flags and counts, longer ones are texts that need no name.
+ */
 const valueBytesMin = 3;
 const valueBytesMax = 1024;
 
-/** Cells of tables as `name: value`, joined, with their places in the source. */
+/** Joins cells of tables as `name: value`, with their places in the source. */
 export class LabelledCells {
   readonly #source: Buffer;
   readonly #separator: Buffer;
   #bytes = Buffer.allocUnsafe(1024);
   #length = 0;
-  /** For each cell its start, and the places of its name and value in the source. */
+  /** The start of each cell, and the places of its name and its value in the source. */
   readonly #starts: number[] = [];
   readonly #names: Span[] = [];
   readonly #values: Span[] = [];
@@ -26,7 +28,7 @@ export class LabelledCells {
     return this.#length;
   }
 
-  /** Adds a cell; returns the number of bytes added. */
+  /** Adds a cell and returns the number of bytes added; 0 for a value that is too short or too long. */
   add(name: Span, value: Span): number {
     const valueLength = value.end - value.start;
     if (name.end === name.start || valueLength < valueBytesMin || valueLength > valueBytesMax) return 0;
@@ -47,8 +49,8 @@ export class LabelledCells {
   }
 
   /**
-   * Maps a span to the source: within a name to that name, else to values alone, because a cut must leave the
-   * names.
+   * Maps a span to the source. A span within a name maps to that name, any other to values alone: a cut must
+   * leave the names.
    */
   toSource(start: number, end: number): Span {
     const first = Math.max(0, lastAtOrBefore(this.#starts, start));

@@ -2,12 +2,12 @@ import { beginsLikeDelimiter, multipartParts } from '../multipart-parts.ts';
 import type { Span } from '../span-map.ts';
 import { isColumnName, type TableReader, trimmed } from './cell.ts';
 
-/** Limits the head of a part in which its name is looked for. */
+/** Bound on the bytes of a part's head in which its name is looked for. */
 const headBytesMax = 512;
 const fieldName =
   /^content-disposition:(?![^\r\n]{0,400}filename)[^\r\n]{0,64};[ \t]*name="([^"\r\n]{1,64})"/im;
 
-/** Reads the fields of a form that is sent in parts (RFC 7578), which name their values in a line above them. */
+/** Reads the fields of a form that is sent in parts (RFC 7578). A line above each value has its name. */
 export const multipart: TableReader = {
   mayHold: () => true,
   read(bytes, take, budget) {
