@@ -21,7 +21,7 @@ interface AdmitParts {
 
 const nobodyKnown: Admission = { ...unknownKey, identity: undefined };
 
-/** `Store.admit`, on one turn of the event loop and therefore atomic. */
+/** Returns `Store.admit`. It runs in one turn of the event loop and is therefore atomic. */
 export function createAdmit(parts: AdmitParts) {
   const { keys, agents, numbers, destinations, budgets, history, mcpTools } = parts;
   return function admit(request: AdmitRequest): Admission {
@@ -41,7 +41,7 @@ export function createAdmit(parts: AdmitParts) {
       return taken.ok ? examined : { ...taken, identity: examined.identity };
     }
     const { identity, agentStatus, scopeViolations } = examined;
-    // Whatever may fail comes before anything is taken.
+    // All that may fail comes before anything is taken.
     const isNew = (name: string): boolean => !destinations.isKnown(identity.agentId, name);
     const isNewDestination = isNew(request.destination);
     const newNames = request.names?.filter(isNew) ?? none;

@@ -5,7 +5,7 @@ import { type Disk, writeAudited } from './disk.ts';
 import { createListing, records } from './listing.ts';
 import { rowToRecord } from './sqlite.ts';
 
-/** Agents, and the tenants that were registered by minting for them. */
+/** Keeps agents, and the tenants that were registered by minting a key for them. */
 export type Agents = ReturnType<typeof createEmbeddedAgents>;
 
 const cachedMax = 32_768;
@@ -26,10 +26,10 @@ export function createEmbeddedAgents(disk: Disk) {
   });
   const cache = createCache<AgentRecord>(cachedMax);
 
-  /** Returns the record in the database, as the running transaction left it, without memory. */
+  /** Returns the record as the running transaction has left it in the database, never from memory. */
   const load = (agentId: string) => rowToRecord<AgentRecord>(byId.get(agentId));
 
-  /** At once: from memory, or by one look-up in the database. */
+  /** Returns the record from memory, or by one look-up in the database. */
   const find = (agentId: string) => kept(cache, agentId, () => load(agentId));
 
   const store: Omit<AgentStore, 'agentUsage'> = {

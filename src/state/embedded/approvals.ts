@@ -57,7 +57,7 @@ const statements = (db: Database) => ({
   byId: db.prepare('SELECT record FROM approvals WHERE tenant_id = ? AND approval_id = ?'),
 });
 
-/** Returns the rows of approvals; changes belong to the transaction that is running. */
+/** Opens the table of approvals. Changes belong to the running transaction. */
 function createApprovalTable(db: Database) {
   const sql = statements(db);
   const list = createListing(db, {
@@ -72,7 +72,7 @@ function createApprovalTable(db: Database) {
   const find = (tenantId: string, approvalId: string) =>
     rowToRecord<ApprovalRecord>(sql.byId.get(tenantId, approvalId));
 
-  /** For one more; what counts no more makes it. */
+  /** Tells whether there is room for one more approval. Approvals that no longer count make room. */
   function hasRoom({ tenantId, ownAgentId, createdAtMs }: ApprovalRecord): boolean {
     const ofAgent = Number(sql.pendingOfAgent.get(tenantId, ownAgentId, createdAtMs)?.['held']);
     if (ofAgent >= pendingPerAgentMax || !mayWait(tenantId, createdAtMs)) return false;
@@ -120,8 +120,8 @@ export function createEmbeddedApprovals({ db, commits, audit }: Disk): ApprovalS
   }
 
   /**
-   * Returns the approval at that time, which holds from now on: no process with a slower clock decides it any
-   * more. A superseded approval has expired, whatever the time.
+   * Returns the approval at a time. Where it has ended, that is written down, so no process with a slower
+   * clock decides it later. A superseded approval has ended, whatever the time.
    */
   function standingAt(tenantId: string, approvalId: string, nowMs: number): ApprovalRecord | undefined {
     const found = table.find(tenantId, approvalId);
@@ -132,7 +132,10 @@ export function createEmbeddedApprovals({ db, commits, audit }: Disk): ApprovalS
   }
 
   return {
-    /** In one transaction: a grant is spent once, and of many that ask at once one opens the approval. */
+    /**
+     * Answers a held call in one transaction. So a grant is spent once, and of many calls at once one opens
+     * the approval.
+     */
     holdCall: (approval, auditOf) =>
       commits.write(() => {
         const hold = table.answering(approval) ?? table.open(approval);
@@ -164,7 +167,7 @@ export function createEmbeddedApprovals({ db, commits, audit }: Disk): ApprovalS
     },
 
     async expireApprovals(nowMs) {
-      // Most of the time there is none, and nothing is written.
+      // Most of the time none has expired, and nothing is written.
       if (table.ended.all(nowMs).length === 0) return [];
       return commits.write(() => table.ended.all(nowMs).map((row) => expire(recordOf<ApprovalRecord>(row))));
     },

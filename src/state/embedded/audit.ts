@@ -10,11 +10,11 @@ import type { AuditEntry, AuditEvent, AuditStore } from '../store.ts';
 import { createListing, given } from './listing.ts';
 import type { Database, Row } from './sqlite.ts';
 
-/** The audit log as `audit-entry.ts` describes it, in one table. */
+/** Keeps the audit log as `audit-entry.ts` describes it, in one table. */
 export interface Audit {
-  /** Adds an entry to the running transaction: the entry and what it records become durable together. */
+  /** Adds an entry to the running transaction. So the entry and what it records become durable together. */
   append(event: AuditEvent): void;
-  /** Yields to the event loop between chunks of the log. */
+  /** The readers of the log. They yield to the event loop between chunks. */
   readonly store: Omit<AuditStore, 'appendAudit'>;
 }
 

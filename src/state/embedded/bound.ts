@@ -3,12 +3,15 @@ import type { Database } from './sqlite.ts';
 
 interface BoundOptions {
   readonly table: string;
-  /** Columns of the table's index behind the tenant. */
+  /** The columns that follow the tenant in the table's index. */
   readonly order: readonly [number: string, id: string];
   readonly most: number;
 }
 
-/** Makes room before a row is added, in its transaction: of a tenant's `most` rows the oldest eighth goes. */
+/**
+ * Returns a function that makes room before a row is added, in its transaction. Where a tenant has `most`
+ * rows, it removes the oldest eighth.
+ */
 export function createBound(db: Database, { table, order, most }: BoundOptions): (tenantId: string) => void {
   const [number, id] = order;
   const count = db.prepare(`SELECT count(*) AS held FROM ${table} WHERE tenant_id = ?`);
@@ -26,8 +29,9 @@ export function createBound(db: Database, { table, order, most }: BoundOptions):
 const tenantsCached = 2_048;
 
 /**
- * Tells whether a tenant has less than `most`, for one more that is added at each question. Counting is dear,
- * so the last count plus all additions stands for the number until that reaches the bound.
+ * Returns a function that tells whether a tenant has less than `most` rows; each question counts as one more
+ * row. Counting rows is slow. So the last count with all questions since stands for the number until it
+ * reaches the bound.
  */
 export function createRoom(
   most: number,

@@ -6,7 +6,7 @@ import { recordOf, rowToRecord } from './sqlite.ts';
 
 const cachedMax = 4_096;
 
-/** Sealed credentials: nothing here can open them. */
+/** Keeps sealed credentials. Nothing here can open them. */
 export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'credentialUses'> {
   const { db } = disk;
   const upsert = db.prepare(`

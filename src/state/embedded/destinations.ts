@@ -5,8 +5,8 @@ import type { RecordedCall } from '../store.ts';
 import type { Database } from './sqlite.ts';
 
 /**
- * The destinations that each agent has touched. Memory holds known pairs; another one costs a look-up in the
- * database.
+ * Keeps the destinations that each agent has touched. Memory holds known pairs; another pair costs a look-up
+ * in the database.
  */
 export type Destinations = ReturnType<typeof createDestinations>;
 
@@ -25,7 +25,9 @@ export function createDestinations(db: Database) {
       cache.set(pair, true);
       return true;
     },
-    /** Known from now on, in memory, if the call was let out: what is denied or held has touched nothing. */
+    /**
+     * Makes the destinations of a let-out call known, in memory. A denied or held call has touched nothing.
+     */
     note(call: RecordedCall) {
       for (const name of touchedBy(call)) cache.set(pairOf(call.agentId, name), true);
     },
@@ -33,8 +35,8 @@ export function createDestinations(db: Database) {
 }
 
 /**
- * Adds destinations, each with the time of its first touch, to the transaction that is running. Answers
- * whether some were forgotten to make room.
+ * Returns a function that adds destinations, each with the time of its first touch, in the running
+ * transaction. It returns whether some were forgotten to make room.
  */
 export function createDestinationWriter(db: Database): (touched: ReadonlyMap<CallOrigin, number>) => boolean {
   const insert = db.prepare(`

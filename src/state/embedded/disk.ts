@@ -10,7 +10,10 @@ export interface Disk {
   readonly audit: Pick<Audit, 'append'>;
 }
 
-/** Writes a change with its audit entry, or neither where `work` answers that there is nothing to change. */
+/**
+ * Writes a change with its audit entry. It writes no entry where `work` returns that there is nothing to
+ * change.
+ */
 export const writeAudited = <T>(
   { commits, audit }: Disk,
   event: AuditEvent,

@@ -2,12 +2,12 @@ import { GatewayError } from '../../core/errors.ts';
 import { type Database, toStateError, whyRefused } from './sqlite.ts';
 
 interface Write {
-  /** Does the work; answers what is to be done once it is committed. */
+  /** Does the work, and returns what is to be done after the commit. */
   run(): () => void;
   reject(error: unknown): void;
 }
 
-/** Bounds the writes of a transaction, which holds the event loop. The rest follow in the next turn. */
+/** The limit of writes in a transaction, which holds the event loop. The rest follow in the next turn. */
 const groupMax = 500;
 const waitingMax = 20_000;
 
@@ -26,7 +26,7 @@ export class GroupCommit {
    * Runs `work` in the next transaction, together with all that is written in this turn of the event loop. So
    * a thousand writes at once cost one fsync and not a thousand. Resolves with its result when that is on
    * disk; `apply` has then brought memory up to date. Rejects, with disk and memory unchanged, when `work`
-   * throws (the others of the group stand) or the transaction fails.
+   * throws or the transaction fails. Where `work` throws, the other writes of the transaction stand.
    */
   write<T>(work: () => T, apply?: (result: T) => void): Promise<T> {
     if (this.#closed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is being closed.'));
@@ -51,7 +51,7 @@ export class GroupCommit {
     return this.#failure !== undefined;
   }
 
-  /** Says why in the words of the database, which quote nothing: `database or disk is full`. */
+  /** Returns the database's words for the last failure, which quote nothing: `database or disk is full`. */
   get failure(): string {
     return whyRefused(this.#failure);
   }
@@ -85,7 +85,10 @@ export class GroupCommit {
     for (const settle of settles) settle();
   }
 
-  /** A write that fails is undone alone. The group fails where SQLite gave up the whole transaction. */
+  /**
+   * Runs the writes of a group. A write that fails is undone alone. Throws where SQLite gave up the whole
+   * transaction.
+   */
   #runAll(group: readonly Write[]): (() => void)[] {
     const settles: (() => void)[] = [];
     for (const write of group) {

@@ -3,10 +3,10 @@ import type { HomeStore } from '../store.ts';
 import { createRoom } from './bound.ts';
 import type { Disk } from './disk.ts';
 
-/** That ended, with each that is bound: a few more than come. */
+/** The ended homes that go with each binding, a few more than it adds. */
 const forgottenMax = 64;
 
-/** Homes of credentials, on the disk: a restart must not give them away. */
+/** Keeps the homes of credentials on the disk, since a restart must not give them away. */
 export function createEmbeddedHomes({ db, commits }: Disk): HomeStore {
   const find = db.prepare('SELECT home FROM homes WHERE tenant_id = ? AND credential = ? AND ends_at_ms > ?');
   const put = db.prepare(`

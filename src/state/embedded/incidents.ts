@@ -37,7 +37,10 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
   }
 
   return {
-    /** Only a new incident leaves an audit entry: a flood of calls must not become one of entries. */
+    /**
+     * Opens an incident. Only a new one leaves an audit entry: a flood of calls must not become a flood of
+     * entries.
+     */
     openIncident: (incident, event) =>
       commits.write(() => {
         const { incidentId, tenantId, agentId, trigger } = incident;

@@ -18,7 +18,7 @@ import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 interface KeysOptions {
   readonly agents: Pick<Agents, 'load'>;
   readonly known: Pick<KnownKeys, 'forget'>;
-  /** Told of keys that have ended and are there no more. */
+  /** Receives the ids of ended keys that were removed. */
   readonly onGone: (keyIds: readonly string[]) => void;
 }
 
@@ -38,7 +38,7 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
     if (ended.length > 0) onGone(ended.map((it) => it.keyId));
   }
 
-  /** Changes a key that stands, or leaves it as it is where `toChanged` answers the same record. */
+  /** Changes a stored key, or leaves it as it is where `toChanged` returns the same record. */
   function change(
     tenantId: string,
     keyId: string,
@@ -73,7 +73,7 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
   };
   return {
     store,
-    /** Returns which of these are keys of the tenant. */
+    /** Returns which of these ids are keys of the tenant. */
     among: (tenantId: string, keyIds: readonly string[]) => table.among(tenantId, keyIds),
   };
 }
@@ -122,7 +122,7 @@ class KeyTable {
     return new Set(rows.map((row) => String(row['key_id'])));
   }
 
-  /** Returns false where its id or its hash is taken. */
+  /** Adds a key; returns false where its id or its hash is taken. */
   add(key: KeyRecord): boolean {
     return this.#insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) > 0;
   }
@@ -131,7 +131,7 @@ class KeyTable {
     this.#update.run(JSON.stringify(key), key.keyId);
   }
 
-  /** Some that ended long ago make room for the ephemeral key. */
+  /** Removes some ephemeral keys that ended long ago when another one is added, and returns them. */
   takeEnded({ type, tenantId, createdAtMs }: KeyRecord): readonly KeyRecord[] {
     if (type !== 'ephemeral') return [];
     return this.#removeEnded.all(tenantId, createdAtMs - endedKeptMs).map(recordOf<KeyRecord>);

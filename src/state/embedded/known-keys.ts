@@ -8,25 +8,25 @@ import type { Agents } from './agents.ts';
 import { type Database, rowToRecord } from './sqlite.ts';
 import type { Suspensions } from './suspensions.ts';
 
-/** A key as the hot path wants it: what does not change from call to call is made once. */
+/** A key as the hot path needs it. What does not change from call to call is made once. */
 interface KnownKey {
   holder: Holder;
   readonly hash: Buffer;
-  /** When it was last found valid. */
+  /** The time at which the key was last found valid. */
   validAtMs: number;
 }
 
 const cachedMax = 32_768;
 const hashBytes = 32;
 
-/** Keeps keys by hash for every call. Whoever changes a key on the disk calls `forget`. */
+/** Keeps keys by hash for every call. Whoever changes a key on the disk must call `forget`. */
 export class KnownKeys {
   readonly #byId;
   readonly #byHash;
   readonly #agents: Pick<Agents, 'find'>;
   readonly #suspensions: Pick<Suspensions, 'find'>;
   readonly #known: Cache<KnownKey> = createCache(cachedMax);
-  /** Keys with which ephemeral ones were made, by their ids. */
+  /** The keys with which ephemeral ones were made, by their ids. */
   readonly #parents: Cache<KeyRecord> = createCache(cachedMax);
   readonly #presented = Buffer.alloc(hashBytes);
 
@@ -37,7 +37,7 @@ export class KnownKeys {
     this.#suspensions = suspensions;
   }
 
-  /** At once. */
+  /** Returns a key with its records as they stand now; undefined for an unknown hash. */
   find(keyHash: string): KnownKey | undefined {
     const known = this.#known.get(keyHash) ?? this.#load(keyHash);
     if (!known || !this.#isSame(keyHash, known)) return undefined;
@@ -53,7 +53,10 @@ export class KnownKeys {
     return found;
   }
 
-  /** Returns a key's last known state while its records are unreadable. Suspensions are always current. */
+  /**
+   * Returns a key's last known state while its records are unreadable; undefined unless it was valid within
+   * `withinMs`. Suspensions are always current.
+   */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
     const known = this.#known.get(keyHash);
     if (!known || !this.#isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
@@ -75,7 +78,10 @@ export class KnownKeys {
     return known;
   }
 
-  /** Only the holder of the pepper can make the hash, so the time of the comparison tells nothing. */
+  /**
+   * Tells whether the hash is that of the key. Only the holder of the pepper can make hashes, so the time of
+   * the comparison tells nothing.
+   */
   #isSame(keyHash: string, known: KnownKey): boolean {
     const isWhole = this.#presented.write(keyHash, 'hex') === hashBytes;
     return isWhole && timingSafeEqual(this.#presented, known.hash);
@@ -85,7 +91,10 @@ export class KnownKeys {
     return this.#suspensions.find(tenantId) !== undefined;
   }
 
-  /** The records as they stand: the agent, the parent or the tenant may have changed since the last call. */
+  /**
+   * Returns the records as they stand. The agent, the parent or the tenant may have changed since the last
+   * call.
+   */
   #holderOf(key: KeyRecord, before: Holder | undefined): Holder {
     const [agent, parent] = [this.#agents.find(key.agentId), this.#parentOf(key)];
     if (!agent) throw stateUnavailable(`The agent of the key ${key.keyId} is missing.`);

@@ -3,7 +3,7 @@ import { cutPage, notACursor } from '../rules/cursor.ts';
 import type { Page, Paged } from '../store.ts';
 import { type Database, type Row, recordOf, type Statement, type Value } from './sqlite.ts';
 
-/** SQL over the columns of the table, with one `?`, and its value. */
+/** A condition in SQL over the columns of the table, with one `?`, and its value. */
 export type Condition = readonly [sql: string, value: Value];
 
 /** Returns the conditions whose values are not undefined. */
@@ -12,20 +12,20 @@ export const given = (...asked: readonly [sql: string, value: Value | undefined]
 
 interface ListingOptions<T> {
   readonly table: string;
-  /** Columns that together name a row and order the list: the first one is a number. */
+  /** The columns that together name a row and order the list. The first one is a number. */
   readonly order: readonly [number: string, id: string];
-  /** Columns that `toItem` reads: all would mean to compute each that is generated, for each row. */
+  /** The columns that `toItem` reads. With all columns, each generated one would be computed for each row. */
   readonly columns: string;
   readonly toItem: (row: Row) => T;
 }
 
-/** For tables whose rows hold a record each. */
+/** Returns the options for a table whose rows hold a record each. */
 export const records = <T>() => ({ columns: 'record', toItem: recordOf<T> }) as const;
 
 /**
- * Lists of a table, newest first. A cursor is the place of the last row that was answered, so that what is
- * added meanwhile moves nothing. The texts of conditions come from the code, never from a request: each
- * combination of them is prepared once.
+ * Returns a function that lists rows of a table, newest first. A cursor is the place of the last row that was
+ * returned, so rows that are added meanwhile move nothing. The texts of conditions come from the code, never
+ * from a request. So each combination of them is prepared once.
  */
 export function createListing<T>(db: Database, { table, order, columns, toItem }: ListingOptions<T>) {
   const statements = new Map<string, Statement>();

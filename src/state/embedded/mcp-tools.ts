@@ -7,7 +7,7 @@ import { type Disk, writeAudited } from './disk.ts';
 import { createListing, records } from './listing.ts';
 import { parseStored, type Row } from './sqlite.ts';
 
-/** The tools that MCP servers have listed. Concerns about them are answered from memory. */
+/** Keeps the tools that MCP servers have listed. Concerns about them are answered from memory. */
 export type McpTools = ReturnType<typeof createEmbeddedMcpTools>;
 
 const cachedMax = 16_384;
@@ -22,7 +22,7 @@ export function createEmbeddedMcpTools(disk: Disk) {
   const order = ['seen_at_ms', 'server_id'] as const;
   const list = createListing(db, { table: 'mcp_servers', order, ...records<McpServer>() });
   const makeRoom = createBound(db, { table: 'mcp_servers', order, most: serversMax });
-  /** By server; an empty list for one that nobody has seen. */
+  /** The concerns by server; an empty list for a server that was never seen. */
   const concerns = createCache<readonly StandingConcern[]>(cachedMax);
 
   const learn = ({ serverId, concerns: standing }: McpServer): void => concerns.set(serverId, standing);

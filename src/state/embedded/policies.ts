@@ -55,7 +55,7 @@ function createPolicyTable(db: Database) {
     forget.run(tenantId, name, envName ?? allEnvironments, upTo);
   }
 
-  /** Newest first. */
+  /** Returns at most `most` versions before `version`, newest first. */
   const before = (tenantId: string, name: string, envName: string | null, version: number, most: number) =>
     older.all(tenantId, name, envName ?? allEnvironments, version, most).map(recordOf<PolicyRecord>);
 

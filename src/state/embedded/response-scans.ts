@@ -5,11 +5,11 @@ import { type AnsweredWindow, type AnswerFact, answerFacts } from '../traces/ans
 import { windowStart } from '../traces/lines.ts';
 import type { Disk } from './disk.ts';
 
-/** Findings in answers, by the trace of the call. */
+/** Keeps the scans of answers, by the trace of the call. */
 export type ResponseScans = ReturnType<typeof createResponseScans>;
 
 const perTraceMax = 16;
-/** One transaction removes no more. */
+/** The limit of scans that one transaction removes. */
 const removedMax = 500;
 
 export function createResponseScans({ db, commits }: Disk) {
@@ -46,7 +46,9 @@ export function createResponseScans({ db, commits }: Disk) {
   );
 
   return {
-    /** `AnsweredSource` of `traces/answer-facts.ts`. */
+    /**
+     * Yields the windows with traces that have this fact: see `AnsweredSource` of `traces/answer-facts.ts`.
+     */
     *answered(
       tenantId: string,
       fact: AnswerFact,
@@ -72,7 +74,7 @@ export function createResponseScans({ db, commits }: Disk) {
           throw new GatewayError('CONFLICT', `A trace keeps ${perTraceMax} scans of its response.`);
         insert.run(tenantId, traceId, held, scan);
       }),
-    /** Those of traces from before then. */
+    /** Removes the scans of a tenant's traces from before a time. */
     async removeBefore(tenantId: string, ms: number) {
       const firstKept = traceIdsFrom(ms);
       const removeSome = () => commits.write(() => remove.run(tenantId, firstKept));

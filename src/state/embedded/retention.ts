@@ -7,7 +7,10 @@ import type { Traces } from './traces/traces.ts';
 
 const everyMs = 3_600_000;
 
-/** A trace older than its tenant keeps them counts as gone, whether or not it is still on the disk. */
+/**
+ * Removes traces that are older than their tenant keeps them. Such a trace counts as gone, whether or not it
+ * is still on the disk.
+ */
 export class Retention {
   readonly #traces: Pick<Traces, 'tenants' | 'removeBefore' | 'removeStatsBefore' | 'forgetIdle'>;
   readonly #scans: Pick<ResponseScans, 'removeBefore'>;
@@ -25,18 +28,18 @@ export class Retention {
     this.#timer = setInterval(() => this.#runNext().catch(() => undefined), everyMs).unref();
   }
 
-  /** `Store.keepTraces`. */
+  /** Sets how long traces are kept, and removes older ones: see `Store.keepTraces`. */
   keep(next: (tenantId: string) => number): Promise<void> {
     this.#keptMsOf = next;
     return this.#runNext();
   }
 
-  /** Tells whether a trace is from before the kept time: it is not answered. */
+  /** Tells whether a trace is from before the kept time. Such a trace is not returned. */
   isOld(tenantId: string, traceId: string): boolean {
     return (timeOfTraceId(traceId) ?? 0) < this.#startMs(tenantId);
   }
 
-  /** Returns the part of what a filter asks for that is within the kept time. */
+  /** Returns the filter, narrowed to the kept time. */
   keptOf(tenantId: string, filter: TraceFilter): TraceFilter {
     return {
       ...filter,
@@ -57,7 +60,10 @@ export class Retention {
     return Date.now() - this.#keptMsOf(tenantId);
   }
 
-  /** The last bucket that began before then may have ended later. */
+  /**
+   * Returns the time before which buckets are removed, by their beginning. It is one interval before the kept
+   * time, since a bucket ends that much later.
+   */
   #statsStartMs(tenantId: string, interval: StatInterval): number {
     const keptMs = interval === 'day' ? this.#keptMsOf(tenantId) : statKeptMs[interval];
     return Math.max(0, Date.now() - keptMs - statIntervals[interval]);
@@ -69,7 +75,7 @@ export class Retention {
       for (const interval of statIntervalNames)
         await this.#traces.removeStatsBefore(tenantId, interval, this.#statsStartMs(tenantId, interval));
       if (ms <= 0) continue;
-      // In this order: whoever is interrupted finds the tenant again by its traces.
+      // Scans go before traces. Where this is interrupted, the next run finds the tenant by its traces.
       await this.#scans.removeBefore(tenantId, ms);
       await this.#traces.removeBefore(tenantId, ms);
     }
@@ -86,10 +92,10 @@ export class Retention {
     }
   }
 
-  /** One after the other. */
+  /** Runs the next removal once the last one has ended. */
   #runNext(): Promise<void> {
     const next = this.#last.then(() => this.#run());
-    // `isFailing` tells of it.
+    // `isFailing` tells of the failure.
     this.#last = next.catch(() => undefined);
     return next;
   }

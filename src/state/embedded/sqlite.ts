@@ -5,7 +5,7 @@ import { GatewayError, stateUnavailable } from '../../core/errors.ts';
 import { ownedLike } from '../../util/files/owned-like.ts';
 
 /*
- * The only file that knows node:sqlite (newer versions of Node rename its class). Whatever the database
+ * The only file that uses node:sqlite (newer versions of Node rename its class). Whatever the database
  * refuses (full disk, failing device, a lock that is not released) leaves here as STATE_UNAVAILABLE with its
  * cause.
  */
@@ -23,7 +23,7 @@ export interface Statement {
 export interface Database {
   prepare(sql: string): Statement;
   /**
-   * Runs `work` in a transaction and answers its result once that is committed. Throws, with nothing changed,
+   * Runs `work` in a transaction and returns its result once that is committed. Throws, with nothing changed,
    * when `work` throws or the commit fails; the next transaction starts afresh. Within a transaction it makes
    * a nested one, whose failure leaves the outer one as it was. Where the database had to give up the outer
    * one as well, `isInTransaction` is false afterwards.
@@ -34,13 +34,19 @@ export interface Database {
 }
 
 interface DatabaseOptions {
-  /** `FULL`: a commit is on the disk. `NORMAL`: it survives the process; a power cut may take the last. */
+  /**
+   * What a commit promises. `FULL`: it is on the disk. `NORMAL`: it survives the process, but a power cut may
+   * take the last ones.
+   */
   readonly synchronous: 'FULL' | 'NORMAL';
-  /** SQL that leads from each schema version to the next, from the empty database on. */
+  /** The SQL that leads from each schema version to the next, from the empty database on. */
   readonly migrations: readonly string[];
 }
 
-/** Is how long a transaction waits for a backup's or another tool's lock; the event loop waits with it. */
+/**
+ * How long a transaction waits for the lock of a backup or another tool, in milliseconds. The event loop
+ * waits with it.
+ */
 const busyTimeoutMs = 100;
 
 export function toStateError(error: unknown): GatewayError {
@@ -49,7 +55,7 @@ export function toStateError(error: unknown): GatewayError {
     : stateUnavailable(`The state cannot be read or written: ${whyRefused(error)}.`, error);
 }
 
-/** Returns the sentence that SQLite has for the code of an error, which quotes nothing. */
+/** Returns SQLite's sentence for the code of an error, which quotes nothing. */
 export function whyRefused(error: unknown): string {
   const { cause = error } = Object(error) as { cause?: unknown };
   return String((Object(cause) as { errstr?: unknown }).errstr ?? 'its log says why');
@@ -63,16 +69,16 @@ function guarded<T>(work: () => T): T {
   }
 }
 
-/** Opens `file`, or makes it with mode 0600. It waits `timeoutMs` for a lock that somebody else has. */
+/** Opens a database, or makes it with mode 0600. It waits `timeoutMs` for a lock that somebody else has. */
 export function openRaw(file: string, timeoutMs: number): DatabaseSync {
   makePrivate(file);
   return new DatabaseSync(file, { timeout: timeoutMs });
 }
 
 /**
- * SQLite would make the file as the umask has it; its WAL gets the mode of the file. One that exists is never
- * opened here: closing it again would drop every lock that this process has on it (POSIX), those of SQLite
- * included.
+ * Makes a database file private; its WAL gets the same mode. SQLite would make it as the umask says. A file
+ * that exists is never opened here. Closing it again would drop every lock that this process has on it
+ * (POSIX), those of SQLite included.
  */
 function makePrivate(file: string): void {
   try {
@@ -84,7 +90,10 @@ function makePrivate(file: string): void {
   }
 }
 
-/** Opens a database in WAL mode and migrates its schema. It refuses a schema newer than the code. */
+/**
+ * Opens a database in WAL mode and migrates its schema. Throws STATE_UNAVAILABLE where the schema is newer
+ * than the code.
+ */
 export function openDatabase(file: string, options: DatabaseOptions): Database {
   const raw = openRaw(file, busyTimeoutMs);
   try {
@@ -100,14 +109,14 @@ export function openDatabase(file: string, options: DatabaseOptions): Database {
   }
 }
 
-/** The schema version of a database, read without changing it; a daemon may have it open. */
+/** Returns the schema version of a database, without changing it; a daemon may have it open. */
 export function schemaVersion(file: string): number {
   return readOnly(file, (raw) => Number(raw.prepare('PRAGMA user_version').get()?.['user_version']));
 }
 
 /**
- * Copies a database as it is at one moment, while a daemon writes to it. The copy is one file with mode 0600,
- * that can be read without writing beside it. Rejects where it is not whole.
+ * Copies a database as it is at one moment, while a daemon may write to it. The copy is one file with mode
+ * 0600, which can be read without a WAL beside it. Rejects where the copy is damaged.
  */
 export async function copyDatabase(file: string, to: string): Promise<void> {
   const raw = new DatabaseSync(file, { readOnly: true });
@@ -146,7 +155,7 @@ function wrap(raw: DatabaseSync): Database {
   let depth = 0;
 
   function begin(isNested: boolean): void {
-    // Left by a rollback that failed: what stands in it was never acknowledged.
+    // A rollback that failed has left this transaction open. Nothing in it was acknowledged.
     if (!isNested && raw.isTransaction) raw.exec('ROLLBACK');
     raw.exec(isNested ? 'SAVEPOINT nested' : 'BEGIN IMMEDIATE');
   }
@@ -183,7 +192,10 @@ function wrap(raw: DatabaseSync): Database {
   };
 }
 
-/** All steps or none: where one fails, the version that has left the state can open it again. */
+/**
+ * Brings the schema up to date, with all steps or none. Where a step fails, the version that wrote the state
+ * can open it again.
+ */
 function migrate(database: Database, raw: DatabaseSync, file: string, migrations: readonly string[]): void {
   const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
   refuseNewer(file, version, migrations);
@@ -203,7 +215,7 @@ export function refuseNewer(file: string, version: number, migrations: readonly 
 /** Returns the object that a row keeps as JSON in its column `record`. */
 export const recordOf = <T>(row: Row): T => parseStored<T>(row['record']);
 
-/** JSON that was written here; what is none any more cannot be read. */
+/** Parses JSON that was written here. Throws STATE_UNAVAILABLE where the text is no JSON any more. */
 export const parseStored = <T>(text: unknown): T => guarded(() => JSON.parse(String(text)) as T);
 
 export const rowToRecord = <T>(row: Row | undefined): T | undefined =>

@@ -33,20 +33,20 @@ import { createEmbeddedTold } from './told.ts';
 import { Traces } from './traces/traces.ts';
 
 /*
- * The state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the disk
- * before the promise resolves. `traces.db` holds what is recorded in batches. It is a second file, because it
- * is large and may lose its last batches in a power cut. It must not make the first one wait. The hot path is
- * answered from memory, on the same turn of the event loop. Memory follows the disk. Only two kinds of facts
- * that come of calls run ahead of it. They are numbers (`numbers.ts`), and destinations whose calls are in
- * the journal already.
+ * Keeps the state of one process, in one directory. `state.db` holds what is acknowledged: a commit is on the
+ * disk before the promise resolves. `traces.db` holds what is recorded in batches. It is a file of its own,
+ * because it is large and may lose its last batches in a power cut. It must not make the other one wait. The
+ * hot path is answered from memory, on the same turn of the event loop. Memory follows the disk. Only two
+ * kinds of facts, both from calls, run ahead of it: numbers (`numbers.ts`), and destinations whose calls are
+ * in the journal already.
  */
 
 type Closer = () => void | Promise<void>;
 
 /**
  * Opens the store in `dir`, which is made (mode 0700) where it is missing. Rejects with STATE_UNAVAILABLE
- * when another process has it, when a database is newer than this code, or cannot be read. Lines that an
- * earlier process left in the journal are shipped by whoever opens it (`Journal`).
+ * when another process has it. It also rejects when a database is newer than this code, or cannot be read.
+ * Lines that an earlier process left in the journal are shipped by whoever opens it (`Journal`).
  */
 export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store> {
   const closers: Closer[] = [];
@@ -64,7 +64,10 @@ export async function openEmbeddedStore({ dir }: { dir: string }): Promise<Store
   }
 }
 
-/** Looks at both databases before either is brought up to date. */
+/**
+ * Throws STATE_UNAVAILABLE where a database is newer than this code. It looks at both before either is
+ * brought up to date.
+ */
 function refuseNewerState(dir: string): void {
   for (const [name, migrations] of Object.entries(migrationsOf)) {
     const file = join(dir, name);
@@ -72,7 +75,7 @@ function refuseNewerState(dir: string): void {
   }
 }
 
-/** Returns the parts of the store, of which each has its tables and the memory that follows them. */
+/** Opens the parts of the store. Each has its tables, and memory that follows them. */
 function openParts(dir: string, closers: Closer[]) {
   const db = openDatabase(join(dir, 'state.db'), { synchronous: 'FULL', migrations: stateMigrations });
   closers.push(db.close);
@@ -152,7 +155,7 @@ function assemble(dir: string, closers: Closer[], close: () => Promise<void>): S
 const isOwn = ({ agents }: Parts, tenantId: string, agentId: string): boolean =>
   agents.among(tenantId, [agentId]).has(agentId);
 
-/** Returns the past of agents, as calls are judged by it. */
+/** Returns the methods for what is remembered of agents. */
 const histories = (on: Parts): HistoryStore => ({
   noteSighting: on.history.noteSighting,
   trustOf: async (tenantId, agentIds) =>
@@ -177,7 +180,7 @@ const histories = (on: Parts): HistoryStore => ({
 const traceById = ({ retention, traces }: Parts, tenantId: string, traceId: string): string | undefined =>
   retention.isOld(tenantId, traceId) ? undefined : traces.byId(tenantId, traceId);
 
-/** Traces, their counts, and the scans of answers that belong to them. */
+/** Returns the methods for traces, their counts, and the scans of answers. */
 const recordedCalls = (on: Parts): TraceStore => ({
   noteCall(call) {
     on.destinations.note(call);
@@ -209,14 +212,14 @@ async function troubleOf(on: Parts, probe: Statement): Promise<string | undefine
   if (on.traces.isFailing())
     return 'Calls cannot be stored: traces.db takes no batch. They wait in the journal.';
   if (on.retention.isFailing()) return 'Old traces cannot be removed.';
-  // No write may come for a long time, so this finds out whether the disk is well again.
+  // A write may not come for a long time, so this one finds out whether the disk is well again.
   if (commits.isFailing()) await commits.write(() => probe.run()).catch(() => undefined);
   return commits.isFailing()
     ? `Changes cannot be stored: state.db takes no transaction (${commits.failure}).`
     : undefined;
 }
 
-/** Nothing has this id, and has used anything. */
+/** An id that nothing has. It stands for those of other tenants, so that their usage is shown as zero. */
 const nobody = '';
 
 const ownOf = (ids: readonly string[], own: ReadonlySet<string>): readonly string[] =>

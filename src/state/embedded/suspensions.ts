@@ -2,7 +2,9 @@ import type { SuspensionStore, TenantSuspension } from '../store.ts';
 import type { Disk } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
 
-/** Suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call. */
+/**
+ * Keeps suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call.
+ */
 export type Suspensions = ReturnType<typeof createEmbeddedSuspensions>;
 
 export function createEmbeddedSuspensions({ db, commits, audit }: Disk) {
@@ -17,7 +19,7 @@ export function createEmbeddedSuspensions({ db, commits, audit }: Disk) {
       .map((it) => [it.tenantId, it]),
   );
 
-  /** At once. */
+  /** Returns a tenant's suspension, from memory; undefined where there is none. */
   const find = (tenantId: string) => held.get(tenantId);
   const store: SuspensionStore = {
     suspensionOf: async (tenantId) => find(tenantId),

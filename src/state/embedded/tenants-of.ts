@@ -1,6 +1,9 @@
 import type { Database } from './sqlite.ts';
 
-/** Lists the tenants with rows in a table, by one look-up in its index each; DISTINCT would read all. */
+/**
+ * Returns a function that lists the tenants with rows in a table. It makes one look-up in the index for each;
+ * DISTINCT would read all rows.
+ */
 export function createTenantsOf(db: Database, table: string): () => string[] {
   const next = db.prepare(`SELECT min(tenant_id) AS tenant_id FROM ${table} WHERE tenant_id > ?`);
   return () => {

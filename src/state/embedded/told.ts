@@ -3,10 +3,10 @@ import { isAlertNews } from '../rules/limits.ts';
 import type { NoticeSources } from '../store.ts';
 import type { Disk } from './disk.ts';
 
-/** Read at once. */
+/** The limit of rows that are read at once. */
 const rowsMax = 500;
 
-/** Returns the sources of notices, and how far each was read. */
+/** Keeps the sources of notices, and how far each was read. */
 export function createEmbeddedTold({ db, commits, audit }: Disk): NoticeSources {
   const find = db.prepare('SELECT place FROM notices_told WHERE tenant_id = ? AND source = ?');
   const put = db.prepare(`

@@ -6,9 +6,9 @@ import type { Database } from '../sqlite.ts';
 import type { Tally } from './counters.ts';
 
 /*
- * Charges to budgets. Memory is authoritative and the disk follows with the batches of the journal. A budget
- * is read when it is first asked for on a day. The disk has what finished calls have spent, memory also what
- * running calls may yet spend.
+ * Counts charges to budgets. Memory is authoritative, and the disk follows with the batches of the journal. A
+ * budget is read when it is first asked for on a day. The disk has what finished calls have spent, memory
+ * also what running calls may yet spend.
  */
 
 export type BudgetReader = ReturnType<typeof createBudgetReader>;
@@ -18,7 +18,7 @@ export type Budgets = ReturnType<typeof createEmbeddedBudgets>;
 type Day = Map<string, number>;
 
 export function createEmbeddedBudgets(stored: BudgetReader) {
-  /** Days by tenant. */
+  /** The days of each tenant, each with the amounts by budget. */
   const tenants = new Map<string, Map<string, Day>>();
 
   function dayOf(tenantId: string, day: string): Day {
@@ -50,24 +50,24 @@ export function createEmbeddedBudgets(stored: BudgetReader) {
   }
 
   return {
-    /** Names of those that are used up. */
+    /** Returns the names of the budgets that are used up. */
     exceeded: (tenantId: string, charges: readonly BudgetCharge[]) =>
       exceededOf(charges, (it) => load(tenantId, it)),
-    /** Returns the same of any day, without a place in memory for it. */
+    /** Returns the same as `exceeded`, for any day, and keeps nothing in memory for it. */
     peek: (tenantId: string, charges: readonly BudgetCharge[]) =>
       exceededOf(charges, (it) => usedOf(tenantId, it)),
     /** Charges budgets that `exceeded` was asked about in the same turn. Never throws. */
     charge(tenantId: string, charges: readonly BudgetCharge[]) {
       for (const it of charges) add(tenantId, it, it.amount);
     },
-    /** A call has ended. Never throws. */
+    /** Gives back the charges of a call that has ended and was not let out. Never throws. */
     note(call: RecordedCall) {
       for (const it of givenBack(call)) add(call.tenantId, it, -it.amount);
     },
   };
 }
 
-/** When another day begins: those that are long over. */
+/** Forgets the days that are long over; it is called when another day begins. */
 function forgetDays(days: Map<string, Day>): void {
   const newest = [...days.keys()].sort().at(-1);
   if (newest === undefined) return;
@@ -83,7 +83,7 @@ export function createBudgetReader(db: Database) {
   };
 }
 
-/** Adds what calls have spent that were let out, in the transaction that is running. */
+/** Returns a function that adds what let-out calls have spent, in the running transaction. */
 export function createBudgetWriter(db: Database): (tallies: readonly Tally[]) => void {
   const add = db.prepare(`
     INSERT INTO budgets (tenant_id, day, name, used) VALUES (?, ?, ?, ?)

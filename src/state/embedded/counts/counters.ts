@@ -6,15 +6,15 @@ import type { AgentUsage, CredentialUse } from '../../store.ts';
 import type { Database, Row } from '../sqlite.ts';
 
 /*
- * Counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of journal lines in
- * the transaction that stores these lines. So each call counts once, however often it is shipped and whenever
- * the process is killed.
+ * Keeps counts on disk: of tenants by month, of keys, tenants and agents by hour. They are made of journal
+ * lines in the transaction that stores these lines. So each call counts once, however often it is shipped and
+ * whenever the process is killed.
  */
 
-/** Calls of one origin within ten minutes. */
+/** The calls of one origin within ten minutes. */
 export interface Tally {
   readonly origin: CallOrigin;
-  /** The number of the window, as `windowOf` of `habits.ts` has it. */
+  /** The number of the window, as `windowOf` of `habits.ts` returns it. */
   readonly window: number;
   readonly hour: number;
   count: number;
@@ -24,7 +24,7 @@ export interface Tally {
 
 export type CounterReader = ReturnType<typeof createCounterReader>;
 
-/** Calendar months (UTC) since the year 0. */
+/** Returns the number of a calendar month (UTC), counted from the year 0. */
 export function monthNumberOf(ms: number): number {
   const date = new Date(ms);
   return date.getUTCFullYear() * 12 + date.getUTCMonth();
@@ -32,12 +32,12 @@ export function monthNumberOf(ms: number): number {
 
 const ever = 0;
 
-/** Before the name of a credential. */
+/** The beginning of a counter that counts the use of a credential; the credential's name follows. */
 const credentialCounter = 'credential.';
-/** Returns the owner under which a tenant's credentials are counted: no id looks like it. */
+/** Returns the subject under which a tenant's credentials are counted. No id looks like it. */
 const credentialsOf = (tenantId: string): string => `credentials of ${tenantId}`;
 
-/** The stored counts of a key or an agent: totals by counter, and hours with theirs. */
+/** The stored counts of a key or an agent: totals by counter, and hours, each with its count, by counter. */
 interface Counts {
   readonly total: Map<string, number>;
   readonly byHour: Map<string, (readonly [hour: number, count: number])[]>;
@@ -65,7 +65,7 @@ export function createCounterReader(db: Database) {
     WHERE counters.subject = ? AND counter GLOB '${credentialCounter}*' AND period = ${ever}
   `);
 
-  /** In two statements, however many there are. */
+  /** Reads the counts of all ids in two statements, however many ids there are. */
   function read(kind: 'key' | 'agent', ids: readonly string[], fromHour: number): Map<string, Counts> {
     const all = new Map<string, Counts>();
     const list = JSON.stringify(ids);
@@ -78,19 +78,19 @@ export function createCounterReader(db: Database) {
   }
 
   return {
-    /** The counts of each key, in the order of the ids. */
+    /** Returns the counts of each key, in the order of the ids. */
     ofKeys(keyIds: readonly string[], fromHour: number) {
       const all = read('key', keyIds, fromHour);
       return keyIds.map((id) => toKeyCounts(all.get(id) ?? nothing()));
     },
-    /** Refused with RATE_LIMITED, as hour and count. */
+    /** Returns the hours in which calls of the tenant were refused with RATE_LIMITED, each with the count. */
     limitedOf: (tenantId: string, fromHour: number) =>
       since
         .all(tenantId, 'tenant.limited', fromHour)
         .map((row) => [Number(row['period']), Number(row['count'])] as const),
     callsInMonth: (tenantId: string, month: number) =>
       Number(at.get(tenantId, 'tenant.calls', month)?.['count'] ?? 0),
-    /** By name. */
+    /** Returns the use of the tenant's credentials, by name. */
     ofCredentials: (tenantId: string) =>
       new Map(ofCredentials.all(credentialsOf(tenantId)).map(toCredentialUse)),
     /** Returns the usage of each agent, in the order of the ids. */
@@ -113,12 +113,12 @@ function addTo(all: Map<string, Counts>, row: Row): void {
   else kept(byHour, counter, () => []).push([period, count]);
 }
 
-/** The counts that are stored of a key when it is first seen. */
+/** Returns the stored counts of a key, which are read when it is first used. */
 const toKeyCounts = ({ total, byHour, lastMs }: Counts) => ({
   uses: total.get('key.uses') ?? 0,
   blocked: total.get('key.blocked') ?? 0,
   lastSeenAtMs: lastMs,
-  /** Hour and count, of those since `fromHour`. */
+  /** The hours since `fromHour`, each with its count of calls. */
   callsByHour: byHour.get('key.calls') ?? [],
 });
 
@@ -135,10 +135,10 @@ function toAgentUsage({ total, byHour, firstMs, lastMs }: Counts, nowMs: number)
   };
 }
 
-/** Hours on disk are kept a little longer than they count: a clock may be set back. */
+/** The hours that are kept on disk. They are more than count, since a clock may be set back. */
 const hoursKept = 48;
 
-/** Adds to the counts, in the transaction that is running. */
+/** Returns a function that adds to the counts, in the running transaction. */
 export function createCounterWriter(db: Database): (tallies: readonly Tally[]) => void {
   const add = db.prepare(`
     INSERT INTO counters (subject, counter, period, count) VALUES (?, ?, ?, ?)
@@ -184,7 +184,7 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
   };
 }
 
-/** Those that differ in nothing but the destination become one: a batch has many origins, and few keys. */
+/** Joins tallies that add to the same counts. A batch has many origins, and few keys. */
 function sumUp(tallies: readonly Tally[]): Iterable<Tally> {
   const sums = new Map<string, Tally>();
   for (const { origin, window, hour, count, firstMs, lastMs } of tallies) {

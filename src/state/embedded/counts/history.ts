@@ -20,8 +20,9 @@ import type { Tally } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * The usual behaviour and the trust of agents. Memory is authoritative: an agent is read from disk when it is
- * first touched, and the disk follows with the batches of the journal. Counts of minutes are in memory alone.
+ * Keeps the usual behaviour and the trust of agents. Memory is authoritative: an agent is read from disk when
+ * it is first used, and the disk follows with the batches of the journal. Counts of minutes are in memory
+ * alone.
  */
 
 interface StoredHistory {
@@ -32,7 +33,7 @@ interface StoredHistory {
 export type HistoryReader = ReturnType<typeof createHistoryReader>;
 
 export interface History {
-  /** The call that asks is counted among those of the last minutes. */
+  /** Returns the habits of an agent. The asking call is counted among those of the last minutes. */
   habitsOf(
     agentId: string,
     call: { nowMs: number; toolName: string; mutations: number; isCounted: boolean },
@@ -40,9 +41,12 @@ export interface History {
   trustOf(agentId: string): TrustRecord;
   sightingsOf(tenantId: string, nowMs: number): Sightings;
   readonly noteSighting: Store['noteSighting'];
-  /** A call has ended. Never throws. */
+  /** Adds a call that has ended. Never throws. */
   note(call: RecordedCall): void;
-  /** Something is held against the agent; null: nothing is any more. It must be written as well. */
+  /**
+   * Adds a mark against the agent, or removes all where it is null. It changes memory alone, so the mark must
+   * be written as well.
+   */
   mark(agentId: string, mark: TrustMark | null): void;
   restoreTrust(terms: TrustTerms): void;
 }
@@ -53,11 +57,11 @@ interface Agent {
   lately: SlidingCount;
   /** The minute of the last counted call. */
   minute: number;
-  /** Times of the last writes, by tool. */
+  /** The times of the last writes, by tool. */
   readonly mutations: Map<string, readonly number[]>;
 }
 
-/** Those that fell out are read again: by then their calls are on the disk. */
+/** The limit of agents in memory. Those that fell out are read again; by then their calls are on the disk. */
 const agentsMax = 65_536;
 const toolsMax = 256;
 
@@ -87,7 +91,7 @@ export function createEmbeddedHistory(stored: HistoryReader): History {
       const agent = agentOf(agentId);
       if (!isCounted) return habitsAt(agent.habits, nowMs, 0, 0);
       const minute = minuteOf(nowMs);
-      // A clock that was set back: what is counted of the time to come would hide what comes.
+      // The clock was set back. Counts of minutes to come would keep the next calls from being counted.
       if (minute <= agent.minute - minutesInWindow) agent.lately = createSlidingCount(minutesInWindow);
       agent.minute = minute;
       agent.lately.add(minute, 1);
@@ -162,7 +166,7 @@ export function createHistoryWriter(db: Database) {
     put.run(agentId, JSON.stringify(habits), JSON.stringify(trust));
   };
   return {
-    /** Adds calls, in the transaction that is running. */
+    /** Adds calls, in the running transaction. */
     add(tallies: readonly Tally[], terms: TrustTerms) {
       const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
       for (const [agentId, own] of byAgent) {

@@ -7,20 +7,23 @@ interface Seen {
 }
 
 interface TenantNonces {
-  /** Nonces in the order in which they came, which is about that of their ends. */
+  /** The nonces in the order in which they came, which is about that of their ends. */
   readonly seen: Map<string, Seen>;
-  /** How many of them are of each key. */
+  /** The number of nonces of each key. */
   readonly held: Tally;
 }
 
 /**
- * Nonces that were seen, in memory: a restart forgets them. What was sent within the replay window before a
- * restart can be sent again once after it.
+ * Remembers nonces in memory, so a restart forgets them. A call that was sent within the replay window before
+ * a restart can be sent once more after it.
  */
 export class Nonces {
   readonly #byTenant = new Map<string, TenantNonces>();
 
-  /** Throws GATEWAY_BUSY while the key or its tenant has as many as it may. */
+  /**
+   * Claims a nonce; returns false where it was claimed before and has not ended. Throws GATEWAY_BUSY while
+   * the key or its tenant has as many as it may.
+   */
   claim(tenantId: string, keyId: string, nonce: string, nowMs: number, endsAtMs: number): boolean {
     const nonces = this.#byTenant.get(tenantId) ?? this.#nothingYet(tenantId);
     dropEnded(nonces, nowMs);

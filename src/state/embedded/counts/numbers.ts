@@ -15,8 +15,8 @@ import { type CounterReader, monthNumberOf } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
- * Quotas, buckets, uses and counts. Memory is authoritative, and the disk follows with the batches of the
- * journal. A number is read from disk when its key or tenant is first touched. Numbers that are idle and on
+ * Keeps quotas, buckets, uses and counts. Memory is authoritative, and the disk follows with the batches of
+ * the journal. A number is read from disk when its key or tenant is first used. Numbers that are idle and on
  * disk are forgotten. After a restart quotas, uses and counts are as they were, since every call that was let
  * out is in the journal. Buckets start full, and the rate of the last minute at nothing.
  */
@@ -29,12 +29,12 @@ interface KeyNumbers {
   lastSeenAtMs: number | null;
   readonly byHour: SlidingCount;
   bucket: Bucket | undefined;
-  /** The time by the clock of this process, which may differ from that of the calls. */
+  /** The time of the last use by the clock of this process, which may differ from that of the calls. */
   touchedAt: number;
 }
 
 interface TenantNumbers {
-  /** Calls by month; see `monthsMax`. */
+  /** The calls by month, at most `monthsMax` months. */
   readonly months: Map<number, number>;
   readonly limitedByHour: SlidingCount;
   readonly recent: SlidingCount;
@@ -50,17 +50,23 @@ interface Month {
 interface NumbersOptions {
   /** Tells whether finished calls may still be on their way to the disk, however long ago that was. */
   readonly isDiskBehind: () => boolean;
-  /** Monotonic, in milliseconds. */
+  /** A monotonic clock in milliseconds; `performance.now` by default. */
   readonly clock?: () => number;
-  /** Above this number, keys that were idle for `idleMs` are forgotten; those in use never are. */
+  /** The number of keys above which those idle for `idleMs` are forgotten. Keys in use never are. */
   readonly keysMax?: number;
 }
 
-/** A decided call is in the journal at once and on the disk a quarter of a second later: this is ample. */
+/**
+ * How long a key is idle before it may be forgotten, in milliseconds. A decided call is on the disk a quarter
+ * of a second later, so this is ample.
+ */
 const idleMs = 15 * 60_000;
 const recentSlotMs = 10_000;
 const recentSlots = 6;
-/** A clock that is set back finds the months before; still older ones are read again. */
+/**
+ * The limit of months in memory. A clock that is set back finds earlier months; those before them are read
+ * again.
+ */
 const monthsMax = 12;
 
 export class Numbers {
@@ -69,7 +75,7 @@ export class Numbers {
   readonly #clock;
   readonly #keysMax;
   readonly #keys = new Map<string, KeyNumbers>();
-  /** Tenants are made by administrators: there are not many. */
+  /** The numbers of tenants. They have no bound, since administrators make tenants, and not many. */
   readonly #tenants = new Map<string, TenantNumbers>();
   #sweepAtSize;
   /** The month of the last call, which is nearly always that of the next. */
@@ -84,11 +90,14 @@ export class Numbers {
     this.#sweepAtSize = keysMax;
   }
 
-  /** Takes what the call counts for from quota, uses and buckets, or from none of them (`refusalOf`). */
+  /**
+   * Takes what the call counts for from quota, uses and buckets. Where one of them refuses (`refusalOf`), it
+   * takes nothing.
+   */
   take(key: KeyRecord, terms: TenantTerms, nowMs: number, counts: Taking): Taken {
     const tenant = this.#tenantOf(key.tenantId, nowMs);
     const holder = this.#keyOf(key.keyId, nowMs);
-    // A key and all that were made with it have one bucket.
+    // A key and all keys that were made with it have one bucket.
     const spender = key.parentKeyId === null ? holder : this.#keyOf(key.parentKeyId, nowMs);
     const { number } = this.#monthOf(nowMs);
     const inMonth = this.#usedIn(key.tenantId, tenant, number);
@@ -110,7 +119,7 @@ export class Numbers {
     return { ok: true, scansUsed: inMonth + 1 };
   }
 
-  /** A call with this key came from an address outside its allowlist. */
+  /** Counts a call with this key from an address outside its allowlist. */
   block(keyId: string, nowMs: number): void {
     this.#keyOf(keyId, nowMs).blocked += 1;
   }
@@ -174,7 +183,7 @@ export class Numbers {
     const before = this.#clock() - idleMs;
     if (!this.#isDiskBehind())
       for (const [keyId, { touchedAt }] of this.#keys) if (touchedAt < before) this.#keys.delete(keyId);
-    // Keys in use stay. The next sweep comes when there are twice as many, so that a busy day is not spent on
+    // Keys in use stay. The next sweep comes at twice as many keys, so that a busy day is not spent on
     // sweeping.
     this.#sweepAtSize = Math.max(this.#keysMax, this.#keys.size * 2);
   }

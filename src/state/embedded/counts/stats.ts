@@ -19,11 +19,11 @@ import {
 import { type Database, parseStored, type Row, type Statement } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 
-/* Counts of calls by minute, hour and day: a row each, with all its names, as JSON. */
+/* Keeps counts of calls by minute, hour and day. Each has a row, with all its names as JSON. */
 
 const oneBucket = 'SELECT counts, names FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
 
-/** Adds the calls of a batch, in the transaction that is running. */
+/** Returns a function that adds the calls of a batch, in the running transaction. */
 export function createStatWriter(db: Database): (minutes: readonly MinuteCounts[]) => void {
   const find = db.prepare(oneBucket);
   const put = db.prepare(`
@@ -52,18 +52,21 @@ const namesIn = (row: Row): Partial<SearchCounts> =>
   row['names'] == null ? {} : parseStored<Partial<SearchCounts>>(row['names']);
 
 export interface StatReader {
-  /** `Store.callStats`. */
+  /** Reads buckets: see `Store.callStats`. */
   read(tenantId: string, interval: StatInterval, fromMs: number, beforeMs: number): readonly StatBucket[];
-  /** The same, with the counts of decisions alone. */
+  /** Reads buckets with the counts of decisions alone. */
   readonly readDecisions: StatReader['read'];
-  /** `LikelySource.mayHave` of `traces/likely.ts`. */
+  /**
+   * Tells which buckets may have calls with all these names: see `LikelySource.mayHave` of
+   * `traces/likely.ts`.
+   */
   mayHave(
     tenantId: string,
     interval: StatInterval,
     starts: readonly number[],
     names: readonly CountedName[],
   ): readonly boolean[];
-  /** Tenants that have any. */
+  /** Returns the tenants that have counts. */
   tenants(): string[];
 }
 
@@ -104,7 +107,7 @@ export function createStatReader(db: Database): StatReader {
   };
 }
 
-/** Asks for some of the tenant's buckets of that length that begin before then to go. */
+/** Asks to remove some of a tenant's buckets of one length that begin before a time. */
 export interface StatsRemoval {
   readonly statsOf: string;
   readonly interval: StatInterval;
@@ -114,7 +117,10 @@ export interface StatsRemoval {
 /** The number of rows that are removed at a time. */
 export const statsRemovedMax = 500;
 
-/** Answers how many went; when it is `statsRemovedMax` there may be more. */
+/**
+ * Returns a function that removes buckets and returns how many. Where it returns `statsRemovedMax`, there may
+ * be more.
+ */
 export function createStatsRemover(db: Database): (removal: StatsRemoval) => number {
   const remove = db.prepare(`
     DELETE FROM stats WHERE (tenant_id, interval_ms, start_ms) IN (

@@ -3,10 +3,10 @@ import { stateUnavailable } from '../../../core/errors.ts';
 import { openRaw } from '../sqlite.ts';
 
 /**
- * Takes the state directory for this process; answers what gives it back. The lock is a file lock that SQLite
- * holds on `lock.db`. The system releases it however the process ends, so nothing stale is left to clean up.
- * A second daemon is refused with STATE_UNAVAILABLE, after `waitMs` in which the first one may end; meanwhile
- * this process does nothing else.
+ * Locks the state directory for this process, and returns a function that unlocks it. The lock is a file lock
+ * that SQLite holds on `lock.db`. The system releases it however the process ends, so nothing stale is left
+ * to clean up. A second daemon is refused with STATE_UNAVAILABLE. Before that it waits `waitMs` for the first
+ * one to end; meanwhile its process does nothing else.
  */
 export function lockDirectory(dir: string, waitMs = 0): () => void {
   const held = openRaw(join(dir, 'lock.db'), waitMs);

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { programFile } from '../../../util/program-files.ts';
 
 /*
- * The schemas, one step a version. A step that has been released is never changed; a change is a new step.
- * Records stand as JSON beside the columns that they are looked up by. What a record holds is said once, in
- * the types of the port.
+ * Reads the schemas, which have one step for each version. A step that has been released is never changed; a
+ * change is a new step. Records stand as JSON beside the columns that they are looked up by. What a record
+ * holds is said once, in the types of the port.
  */
 
 const stepsOf = (database: string): readonly string[] =>

@@ -3,7 +3,7 @@ import type { Disk } from '../disk.ts';
 import { Queue } from './queue.ts';
 import { toDead } from './tables.ts';
 
-/** One write holds the event loop no longer than so many notices take. */
+/** The limit of notices in one write, which holds the event loop. */
 const writtenAtOnce = 50;
 
 export function createEmbeddedNotices({ db, commits }: Disk): NoticeQueue {
@@ -17,7 +17,7 @@ export function createEmbeddedNotices({ db, commits }: Disk): NoticeQueue {
       }
     },
 
-    /** Begins no transaction where there is nothing to write. */
+    /** Claims messages. Begins no transaction where there is nothing to write. */
     async claimMessages(claims, nowMs, leaseMs) {
       const wanted = claims.filter((it) => queue.wantsClaim(it, nowMs));
       return wanted.length === 0 ? [] : commits.write(() => queue.claim(wanted, nowMs, leaseMs));

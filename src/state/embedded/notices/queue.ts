@@ -29,7 +29,7 @@ import type {
 import type { Database } from '../sqlite.ts';
 import { ChannelTable, MessageTable, PlacingTable, type StoredMessage, toQueued } from './tables.ts';
 
-/** Changes the queue, in the running transaction; `notice-queue.ts` decides, the tables keep. */
+/** Changes the queue, in the running transaction. `notice-queue.ts` decides; the tables only store. */
 export class Queue {
   readonly messages: MessageTable;
   readonly channels: ChannelTable;
@@ -50,7 +50,10 @@ export class Queue {
     this.#placing.forgetOldest();
   }
 
-  /** `counted` saves the counting of a channel for the next notice. */
+  /**
+   * Puts a notice into the queue of a channel. `counted` keeps the number of waiting messages by channel, so
+   * that the next notice need not count them.
+   */
   #place(notice: NewNotice, target: NoticeTarget, nowMs: number, counted: Map<string, number>): void {
     const { name, owner } = target;
     const windowName = windowNameOf(name, notice);

@@ -19,7 +19,7 @@ export interface StoredMessage {
   readonly body: string;
 }
 
-/** The messages of the queue: those that wait, and those that were given up. */
+/** Keeps the messages of the queue: those that wait, and those that were given up. */
 export class MessageTable {
   readonly #byId;
   readonly #insert;
@@ -65,13 +65,13 @@ export class MessageTable {
     return row && toStored(row);
   }
 
-  /** Returns the message, if it waits. */
+  /** Returns the message if it waits; undefined otherwise. */
   findWaiting(id: string): StoredMessage | undefined {
     const found = this.find(id);
     return found?.deadAtMs === null ? found : undefined;
   }
 
-  /** Returns false where there is one with this id. */
+  /** Adds a message; returns false where there is one with this id. */
   add(id: string, dueAtMs: number, record: MessageRecord, body: string): boolean {
     const { channel, owner } = record;
     return this.#insert.run(id, channel, owner, dueAtMs, JSON.stringify(record), body) > 0;
@@ -110,7 +110,7 @@ export class MessageTable {
   listDead({ owner, channel }: DeadFilter, page: Page): Paged<DeadMessage> {
     const conditions: Condition[] = [['dead_at_ms > ?', 0]];
     if (owner !== undefined) {
-      // A channel may have been another tenant's before.
+      // A channel may have belonged to another tenant before.
       conditions.push(['owner = ?', owner]);
       conditions.push([`channel IN (SELECT name FROM notice_channels WHERE ${ownerOfChannel} = ?)`, owner]);
     }
@@ -140,7 +140,7 @@ export const toDead = (stored: StoredMessage): DeadMessage => ({
   reason: stored.record.reason ?? '',
 });
 
-/** The health of each channel, by name. */
+/** Keeps the health of each channel, by name. */
 export class ChannelTable {
   readonly #find;
   readonly #all;
@@ -173,7 +173,7 @@ export class ChannelTable {
   }
 }
 
-/** The windows of digests, and the ids of notices that came lately. */
+/** Keeps the windows of digests, and the ids of notices that came lately. */
 export class PlacingTable {
   readonly #window;
   readonly #putWindow;
@@ -206,7 +206,7 @@ export class PlacingTable {
     this.#dropWindows.run(nowMs);
   }
 
-  /** Returns false where the notice came before. */
+  /** Remembers a notice; returns false where it came before. */
   remember(noticeId: string): boolean {
     return this.#remember.run(noticeId) > 0;
   }

@@ -9,45 +9,48 @@ import { createStatTally, FactReader, type MinuteCounts } from '../../traces/sta
 import type { Tally } from '../counts/counters.ts';
 
 /*
- * Batches become chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as
+ * Sorts batches into chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as
  * they came. Thousands of rows of a few hundred bytes cost five times as much as one of half a megabyte.
  */
 
 export interface Chunk {
   readonly tenantId: string;
-  /** Times of ids; both lie in one window. */
+  /** The times of the earliest and the latest id; both lie in one window. */
   firstMs: number;
   lastMs: number;
   count: number;
   bytes: number;
-  /** Pieces of the batch, in order. */
+  /** The pieces of the batch that belong to the chunk, in order, as offsets in bytes. */
   readonly runs: { start: number; end: number }[];
 }
 
 export interface SortedBatch {
   readonly chunks: Chunk[];
-  /** Origins with touched destinations that are not stored yet, with the time of the first touch. */
+  /** The origins whose touched destinations are not stored yet, with the time of the first touch. */
   readonly touched: Map<KnownOrigin, number>;
-  /** All calls of the batch. */
+  /** The counts of all calls of the batch. */
   readonly tallies: readonly Tally[];
   readonly stats: readonly MinuteCounts[];
-  /** Lines that are not whole. */
+  /** The number of lines that are not whole. */
   readonly unreadable: number;
 }
 
 interface KnownOrigin extends CallOrigin {
-  /** Its destination needs no writing. Set by whoever has written it. */
+  /** Whether its destinations need no writing. It is set once they are written. */
   isStored: boolean;
-  /** That of the calls in the batch that is being sorted, and of their ten minutes. */
+  /** The tally of its last calls in the batch that is being sorted, and of their ten minutes. */
   tally: Tally | undefined;
-  /** How many calls of the batch, before those of the tally, have brought something against their agents. */
+  /** The number of calls with marks in the batch before those of the tally. */
   markedBefore: number;
 }
 
-/** A chunk that would grow beyond it is followed by another. */
+/** The limit of a chunk, in bytes. A chunk that would grow beyond it is followed by another. */
 export const chunkBytesMax = 512 * 1024;
 const originsMax = 32_768;
-/** Longer origins are parsed each time, since their names come from requests. */
+/**
+ * The longest origin that is remembered, in characters. Longer ones are parsed each time, since their names
+ * come from requests.
+ */
 const originLengthMax = 1_024;
 
 const newline = '\n';
@@ -56,17 +59,18 @@ const tab = 0x09;
 const brace = 0x7d;
 const idTime = /^([0-9a-f]{8})-([0-9a-f]{4})-7$/;
 const idTimeLength = 15;
-/** Tabs count as white space where it is read as a number. */
+/** The field of the time with its tabs, which count as white space where it is read as a number. */
 const timeField = /^\t\d{1,15}\t$/;
 
-/** Sorts batches into chunks, and remembers origins from one to the next. */
+/** Sorts batches into chunks, and remembers origins from one batch to the next. */
 export class Sorter {
   #origins = createCache<KnownOrigin>(originsMax);
   readonly #facts = new FactReader('latin1');
   readonly #stats = createStatTally();
 
   sort(lines: Uint8Array<ArrayBuffer>): SortedBatch {
-    // A character a byte: positions in it are positions in the batch, and searching a string is cheapest.
+    // The text has one character for each byte, so positions in it are positions in the batch. A string is
+    // the cheapest to search.
     const content = toBuffer(lines);
     const text = content.toString('latin1');
     const batch = new Batch();
@@ -77,7 +81,7 @@ export class Sorter {
     let atMs = Number.NaN;
     for (let start = 0, end = 0; start < text.length; start = end) {
       end = text.indexOf(newline, start) + 1 || text.length;
-      // Calls of one millisecond stand side by side.
+      // Calls of one millisecond stand side by side, so each time is parsed once.
       if (!text.startsWith(idStart, start) || idStart === '') {
         idStart = text.slice(start, start + idTimeLength);
         const [, high = '', low = ''] = idTime.exec(idStart) ?? [];
@@ -112,10 +116,10 @@ export class Sorter {
     this.#origins = createCache<KnownOrigin>(originsMax);
   }
 
-  /** Returns the fields between the time and the trace. */
+  /** Returns the fields between the time and the trace; undefined where they are no origin. */
   #readOrigin(content: Buffer, text: string, start: number, lineAt: number): KnownOrigin | undefined {
     const originAt = text.indexOf('\t', start + traceIdLength + 1) + 1;
-    // Not a slice of the text: what is remembered would keep all of it in memory.
+    // The origin is no slice of the text, since a remembered slice would keep all of the text in memory.
     return this.#originOf(content.toString('latin1', originAt, lineAt));
   }
 
@@ -144,7 +148,7 @@ class Batch {
     if (!origin.isStored && !this.touched.has(origin)) this.touched.set(origin, ms);
     const window = windowOf(atMs);
     const { tally, markedBefore } = origin;
-    // A run of clean calls ends with what is held against one: those before it and those behind are not one.
+    // A call with marks ends a run of clean calls. Calls before it and after it are not one run.
     if (origin.marks) this.#marked += 1;
     if (tally?.window !== window || markedBefore !== this.#marked) {
       origin.markedBefore = this.#marked;
@@ -191,19 +195,22 @@ function extend(chunk: Chunk, ms: number, start: number, end: number): void {
   chunk.bytes += end - start;
 }
 
-/** Returns the lines of a chunk: copied only where those of others stand between. */
+/** Returns the lines of a chunk. They are copied only where lines of other chunks stand between. */
 export function linesOf({ runs }: Chunk, lines: Uint8Array<ArrayBuffer>): Buffer {
   const pieces = runs.map(({ start, end }) => toBuffer(lines.subarray(start, end)));
   const [first] = pieces;
   return first && pieces.length === 1 ? first : Buffer.concat(pieces);
 }
 
-/** Adds the ids of all lines. */
+/** Adds the ids of all lines to `ids`. */
 export function collectIds(lines: Buffer, ids: Set<string>): void {
   for (let at = 0; at < lines.length; at = nextLine(lines, at)) ids.add(idAt(lines, at));
 }
 
-/** Returns lines whose ids are not among `ids`, which they join: of two with one id, the first stays. */
+/**
+ * Returns the lines whose ids are not among `ids`, and adds these ids. Of two lines with one id, the first
+ * stays.
+ */
 export function withoutRepeats(lines: Buffer, ids: Set<string>): Buffer {
   const kept: Buffer[] = [];
   for (let at = 0, next = 0; at < lines.length; at = next) {

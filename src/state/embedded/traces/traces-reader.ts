@@ -6,7 +6,7 @@ import { toBuffer } from './traces-chunks.ts';
 export type ChunkReader = ReturnType<typeof createChunkReader>;
 
 export function createChunkReader(db: Database) {
-  // A chunk does not reach beyond its window: the index alone says which ones to read.
+  // A chunk does not reach beyond its window, so the index alone tells which ones to read.
   const find = db.prepare(`
     SELECT chunk_id FROM trace_chunks WHERE tenant_id = ? AND last_ms BETWEEN ? AND ? AND first_ms <= ?
     ORDER BY chunk_id
@@ -21,13 +21,19 @@ export function createChunkReader(db: Database) {
     ORDER BY chunk_id LIMIT ?
   `);
 
-  /** Returns the last time in the newest chunk that begins by the window of `ms`. It may exceed `ms`. */
+  /**
+   * Returns the last time in the newest chunk up to the window of `ms`; it may exceed `ms`. Undefined where
+   * there is none.
+   */
   function newest(tenantId: string, ms: number): number | undefined {
     const found = last.get(tenantId, windowEnd(ms))?.['ms'];
     return typeof found === 'number' ? found : undefined;
   }
 
-  /** Yields lines of each chunk that may hold an id of that time, one by one. Both ends lie in one window. */
+  /**
+   * Yields the lines of each chunk that may hold an id from that time, chunk by chunk. Both ends lie in one
+   * window.
+   */
   function* between(tenantId: string, firstMs: number, lastMs: number): Generator<Buffer> {
     for (const found of find.all(tenantId, firstMs, windowEnd(firstMs), lastMs)) {
       const row = read.get(Number(found['chunk_id']));
@@ -37,7 +43,10 @@ export function createChunkReader(db: Database) {
 
   return {
     between,
-    /** Yields starts of a tenant's windows with traces, latest on: `LikelySource` of `traces/likely.ts`. */
+    /**
+     * Yields the starts of a tenant's windows with traces, newest first: see `LikelySource` of
+     * `traces/likely.ts`.
+     */
     *starts(tenantId: string, newestMs: number, oldestMs: number) {
       for (let bound = newestMs; ; ) {
         const ms = newest(tenantId, bound);

@@ -1,17 +1,17 @@
 import type { Database } from '../sqlite.ts';
 
-/** Asks for some of the tenant's chunks, all of whose ids are from before then, to go. */
+/** Asks to remove some of a tenant's chunks, those all of whose ids are from before a time. */
 export interface TracesRemoval {
   readonly tenantId: string;
   readonly beforeMs: number;
 }
 
-/** Asks for the counts of keys that are there no more to go. */
+/** Asks to remove the counts of keys that were removed. */
 export interface CountsRemoval {
   readonly keyIds: readonly string[];
 }
 
-/** Asks for what is remembered of agents to go that have not called since then. */
+/** Asks to forget the agents that have not called since a time. */
 export interface HistoriesRemoval {
   readonly idleSinceMs: number;
 }
@@ -19,7 +19,10 @@ export interface HistoriesRemoval {
 /** The number of chunks removed at a time: sixteen megabytes at most. */
 export const removedMax = 32;
 
-/** Answers how many went; when it is `removedMax` there may be more. */
+/**
+ * Returns a function that removes chunks and returns how many. Where it returns `removedMax`, there may be
+ * more.
+ */
 export function createTracesRemover(db: Database): (removal: TracesRemoval) => number {
   const remove = db.prepare(`
     DELETE FROM trace_chunks WHERE chunk_id IN (
@@ -29,7 +32,7 @@ export function createTracesRemover(db: Database): (removal: TracesRemoval) => n
   return ({ tenantId, beforeMs }) => remove.run(tenantId, beforeMs);
 }
 
-/** Answers of how many keys. */
+/** Returns a function that removes counts and returns of how many keys. */
 export function createCountsRemover(db: Database): (removal: CountsRemoval) => number {
   const removeCounts = db.prepare('DELETE FROM counters WHERE subject IN (SELECT value FROM json_each(?))');
   const removeSeen = db.prepare('DELETE FROM seen WHERE subject IN (SELECT value FROM json_each(?))');
@@ -42,7 +45,7 @@ export function createCountsRemover(db: Database): (removal: CountsRemoval) => n
   };
 }
 
-/** Answers of how many agents. */
+/** Returns a function that forgets agents and returns how many. */
 export function createHistoriesRemover(db: Database): (removal: HistoriesRemoval) => number {
   const idle = db.prepare("SELECT agent_id FROM histories WHERE json_extract(trust, '$.atMs') < ?");
   const removeHistory = db.prepare('DELETE FROM histories WHERE agent_id = ?');

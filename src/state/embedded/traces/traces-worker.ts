@@ -27,11 +27,11 @@ import {
 } from './traces-removal.ts';
 
 /*
- * The thread that writes traces. Batches come to it by transfer, so the main thread spends nothing on a line,
+ * Writes traces, in a thread. Batches come to it by transfer, so the main thread spends nothing on a line,
  * and nobody waits while SQLite checkpoints its WAL.
  */
 
-/** Each is answered in turn by a `TracesResult`. */
+/** A request to the thread. Each is answered, in turn, by a `TracesResult`. */
 export type TracesRequest =
   | TracesBatch
   | TracesRemoval
@@ -44,7 +44,7 @@ interface TracesBatch extends CallBatch {
   readonly terms: TrustTerms;
 }
 
-/** Something is held against an agent; null: nothing is any more. */
+/** A mark against an agent; null removes all of its marks. */
 interface TrustChange {
   readonly agentId: string;
   readonly mark: TrustMark | null;
@@ -53,10 +53,12 @@ interface TrustChange {
 
 export type TracesMessage = TracesRequest | 'close';
 
-/** How many lines were left out, or how much went; or why nothing was written. */
+/**
+ * The number of lines that were left out, or of rows that were removed; otherwise why nothing was written.
+ */
 export type TracesResult = { readonly count: number } | { readonly failure: string };
 
-/** SQLite moves its WAL into the database when it has so many pages (8 MB). */
+/** The number of pages of the WAL (8 MB) at which SQLite moves them into the database. */
 const checkpointPages = 256;
 
 const db = openDatabase(String(workerData), { synchronous: 'NORMAL', migrations: tracesMigrations });
@@ -105,12 +107,15 @@ function record({ lines, mayRepeat, terms }: TracesBatch): number {
   return sorted.unreadable;
 }
 
-/** The rest of a batch is sorted anew, so that a call that is stored already is not counted again. */
+/**
+ * Stores the lines of a batch that are not stored yet. They are sorted anew, so that a call that is stored
+ * already is not counted again.
+ */
 function storeNew(lines: Uint8Array<ArrayBuffer>, terms: TrustTerms): void {
   store(sorter.sort(lines), lines, terms);
 }
 
-/** Traces, destinations, counts, histories and budgets: all of the batch or nothing. */
+/** Stores traces, destinations, counts, histories and budgets: all of the batch or nothing. */
 function store(
   { chunks, touched, tallies, stats }: SortedBatch,
   lines: Uint8Array<ArrayBuffer>,
@@ -131,7 +136,10 @@ function store(
   if (haveForgotten) sorter.forget();
 }
 
-/** This thread alone writes, so what is not stored now will not be when the transaction begins. */
+/**
+ * Returns the lines whose traces are not stored. This thread alone writes, so they are not stored either when
+ * the transaction begins.
+ */
 function withoutStored(chunks: readonly Chunk[], lines: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
   const ids = new Set<string>();
   return Buffer.concat(
@@ -142,7 +150,7 @@ function withoutStored(chunks: readonly Chunk[], lines: Uint8Array<ArrayBuffer>)
   );
 }
 
-/** Ids of all traces that are stored already and may be among those of the chunk. */
+/** Adds the ids of all stored traces that may be among those of the chunk. */
 function collectIdsAround({ tenantId, firstMs, lastMs }: Chunk, ids: Set<string>): void {
   for (const lines of stored.between(tenantId, firstMs, lastMs)) collectIds(lines, ids);
 }

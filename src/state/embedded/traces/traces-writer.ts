@@ -5,10 +5,13 @@ import { programModule } from '../../../util/program-files.ts';
 import { toStateError } from '../sqlite.ts';
 import type { TracesMessage, TracesRequest, TracesResult } from './traces-worker.ts';
 
-/** Writes `traces.db` in a thread, which starts when there is something to write, and again if it ended. */
+/**
+ * Writes `traces.db` in a thread. The thread starts when there is something to write, and again if it has
+ * ended.
+ */
 export class TracesWriter {
   readonly #file: string;
-  /** Those that wait for an answer; answers come in the order of the questions. */
+  /** The requests that wait for an answer. Answers come in the order of the requests. */
   readonly #waiting: (PromiseWithResolvers<number> & { readonly isBatch: boolean })[] = [];
   #thread: Worker | undefined;
   #isFailing = false;
@@ -23,7 +26,10 @@ export class TracesWriter {
     return this.#isFailing;
   }
 
-  /** Resolves to the number of rows that were written or removed. */
+  /**
+   * Sends a request to the thread. Resolves to the number of lines that were left out, or of rows that were
+   * removed.
+   */
   ask(request: TracesRequest, transfer: readonly ArrayBuffer[] = []): Promise<number> {
     if (this.#isClosed) return Promise.reject(new GatewayError('SHUTTING_DOWN', 'The state is closed.'));
     this.#thread ??= this.#start();
@@ -53,7 +59,10 @@ export class TracesWriter {
   #start(): Worker {
     const source = programModule('state/embedded/traces/traces-worker');
     const worker = new Worker(source, { workerData: this.#file, env: threadEnvironment() });
-    /** The next batch finds a new thread; the journal still has those that this one did not answer. */
+    /**
+     * Rejects what the thread did not answer; the journal still has those batches. The next request starts a
+     * new thread.
+     */
     const giveUp = (reason: unknown) => {
       if (this.#thread !== worker) return;
       this.#thread = undefined;

@@ -19,9 +19,12 @@ import { type ChunkReader, createChunkReader } from './traces-reader.ts';
 import { removedMax } from './traces-removal.ts';
 import { TracesWriter } from './traces-writer.ts';
 
-/** Half a megabyte in large pages costs half as much as in SQLite's 4 KB: it takes fewer writes. */
+/**
+ * The size of a page of the database. Half a megabyte in such pages takes fewer writes and costs half as much
+ * as in SQLite's 4 KB.
+ */
 const pageBytes = 32_768;
-/** That one answer to `since` has: four megabytes at most. */
+/** The limit of chunks in one answer of `since`: four megabytes at most. */
 const arrivalsMax = 8;
 
 /** Reads `traces.db` here, and has a thread write it: traces, destinations, counts, budgets, histories. */
@@ -38,7 +41,9 @@ export class Traces {
   readonly #answered: Answered;
   #terms = defaultTrustTerms;
 
-  /** `answered` is asked for searches by facts of answers, which lie in another database. */
+  /**
+   * Opens the database. `answered` is asked in searches for facts of answers, which lie in another database.
+   */
   constructor(file: string, answered: Answered) {
     this.#answered = answered;
     setPageSize(file);
@@ -58,24 +63,24 @@ export class Traces {
     return this.#writer.isFailing;
   }
 
-  /** `Store.recordCalls`: one transaction for the batch. */
+  /** Writes a batch in one transaction: see `Store.recordCalls`. */
   record(batch: CallBatch): Promise<number> {
     const { buffer } = batch.lines;
-    // Node's pool of small buffers cannot be taken away; what lies in it is copied.
+    // A buffer of Node's pool cannot be transferred, so it is copied.
     return this.#writer.ask(
       { ...batch, terms: this.#terms },
       isMarkedAsUntransferable(buffer) ? [] : [buffer],
     );
   }
 
-  /** Returns those that have traces, or counts of them. */
+  /** Returns the tenants that have traces, or counts of them. */
   tenants(): string[] {
     return [...new Set([...this.#tracedTenants(), ...this.stats.tenants()])];
   }
 
-  /** Removes older traces. Those in one chunk with younger ones stay as long as these. */
+  /** Removes traces from before a time. Those in one chunk with younger ones stay as long as these. */
   async removeBefore(tenantId: string, beforeMs: number): Promise<void> {
-    // Batches get their turn between.
+    // Batches get their turn between two removals.
     while ((await this.#writer.ask({ tenantId, beforeMs })) === removedMax);
   }
 
@@ -93,7 +98,7 @@ export class Traces {
     await this.#writer.ask({ keyIds }).catch(() => undefined);
   }
 
-  /** Something is held against the agent; null: nothing is any more. */
+  /** Writes a mark against the agent; null removes all of its marks. */
   async markTrust(agentId: string, mark: TrustMark | null): Promise<void> {
     await this.#writer.ask({ agentId, mark, terms: this.#terms });
   }
@@ -112,11 +117,11 @@ export class Traces {
     return undefined;
   }
 
-  /** `Store.tracesSince`. */
+  /** Returns the traces that became findable since a position: see `Store.tracesSince`. */
   since(tenantId: string, position: string | undefined): Arrivals {
     const last = this.#chunks.lastId();
     const after = position === undefined ? last : Number(position);
-    // Numbers begin anew where all that had any is gone.
+    // The position is wrong, or comes from before all chunks were removed: their numbers then begin anew.
     if (!(after <= last)) return { traces: [], position: String(last), hasMore: false, hasGap: true };
     const found = this.#chunks.stored(tenantId, after, last, arrivalsMax);
     const hasMore = found.length === arrivalsMax;
@@ -162,7 +167,7 @@ function sourceOf(chunks: ChunkReader, stats: StatReader, answered: Answered, te
   };
 }
 
-/** Only a database that is still empty takes it. */
+/** Sets the size of pages. Only a database that is still empty takes it. */
 function setPageSize(file: string): void {
   const raw = openRaw(file, 0);
   try {
