@@ -7,15 +7,18 @@ import { marksText, parseMarks } from '../rules/trust.ts';
 import type { RecordedCall } from '../store.ts';
 
 /*
- * A line of the journal. It begins with the trace's id, the time, tenant, agent, key, decision, outcome and
- * destination. A list follows where there is any of it: the size class, further names, marks, charges and the
- * credential. The trace as JSON comes last. A tab stands between each two fields and a newline at the end.
- * JSON text has neither raw tabs nor newlines in it. The other fields are quoted as JSON where they could be
- * mistaken for something else. So nothing that a caller writes can end a field or a line. Before the trace
- * nothing begins with a brace, so the first tab that is followed by one ends the head.
+ * Makes and parses lines of the journal. A line begins with the trace's id, the time, tenant, agent, key,
+ * decision, outcome and destination. A list follows where there is any of it: the size class, further names,
+ * marks, charges and the credential. The trace as JSON comes last. A tab stands between each two fields and a
+ * newline at the end. JSON text has neither raw tabs nor newlines in it. The other fields are quoted as JSON
+ * where they could be mistaken for something else. So nothing that a caller writes can end a field or a line.
+ * No field before the trace begins with a brace, so the first tab with a brace behind it ends the head.
  */
 
-/** Stands for itself: no control character, and no first character that begins quoted text or a trace. */
+/**
+ * Text that is written as it is. It has no control character, and its first character begins neither quoted
+ * text nor a trace.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out.
 const plain = /^(?:[^\0-\x1f"{][^\0-\x1f]*)?$/;
 
@@ -23,12 +26,12 @@ const isPlain = (text: string): boolean => plain.test(text) && text.isWellFormed
 const quote = (text: string): string => (isPlain(text) ? text : JSON.stringify(text));
 const unquote = (text: string): string => (text.startsWith('"') ? JSON.parse(text) : text);
 
-/** The head of nearly all calls, as one pattern: testing its fields one by one costs three times as much. */
+/** The head of nearly all calls, as one pattern. Testing its fields one by one costs three times as much. */
 const plainHead =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is kept out.
   /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\t\d+(?:\t(?:[^\0-\x1f"{][^\0-\x1f]*)?){6}\t$/;
 
-/** Makes a line up to the trace. Throws INTERNAL for an id or a trace that the gateway does not make. */
+/** Returns a line up to the trace. Throws INTERNAL for an id or a trace that the gateway does not make. */
 export function toHead(call: RecordedCall): string {
   const { traceId, atMs, tenantId, agentId, keyId, decision, outcome, destination, line } = call;
   if (!line.startsWith('{') || line.includes('\n'))
@@ -41,7 +44,7 @@ export function toHead(call: RecordedCall): string {
   return `${traceId}\t${atMs}\t${tenant}\t${agent}\t${key}\t${decision}\t${outcome}\t${touched}\t${more}`;
 }
 
-/** Returns the list of rare fields. */
+/** Returns the list of rare fields; '' where the call has none. */
 function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCall): string {
   if (!names && !marks && !charges && credential === undefined)
     return sizeClass === 0 ? '' : `[${sizeClass}]\t`;
@@ -52,7 +55,7 @@ function moreOf({ sizeClass = 0, names, marks, charges, credential }: RecordedCa
   return `${JSON.stringify(list)}\t`;
 }
 
-/** Throws where the text is not what `moreOf` makes. */
+/** Parses what `moreOf` makes. Throws for any other text. */
 function parseMore(
   text: string,
 ): Pick<CallOrigin, 'sizeClass' | 'names' | 'marks' | 'charges' | 'credential'> {
@@ -78,7 +81,7 @@ function parseMore(
 /** Returns the whole line, with its newline. */
 export const toLine = (call: RecordedCall): string => `${toHead(call)}${call.line}\n`;
 
-/** The fields that calls share which touch the same from the same place: the head behind the time. */
+/** The head of a line behind the time. Calls of one key with the same destination and outcome share it. */
 export type CallOrigin = Omit<RecordedCall, 'traceId' | 'atMs' | 'line'>;
 
 const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
@@ -90,7 +93,7 @@ const outcomes: ReadonlySet<string> = new Set<RecordedCall['outcome']>([
 const isOutcome = (text: string): text is RecordedCall['outcome'] => outcomes.has(text);
 const isDecision = (text: string): text is Decision => (decisions as readonly string[]).includes(text);
 
-/** Parses an origin, from the tenant to the destination and beyond; undefined where it is none. */
+/** Parses an origin, from the tenant to the rare fields; undefined where the text is none. */
 export function parseOrigin(text: string): CallOrigin | undefined {
   const fields = text.split('\t');
   const more = fields[6];
@@ -107,7 +110,7 @@ export function parseOrigin(text: string): CallOrigin | undefined {
   }
 }
 
-/** The call of a line without its newline, or undefined where the line is not whole. */
+/** Parses a line without its newline; undefined where the line is not whole. */
 export function parseLine(text: string): RecordedCall | undefined {
   const traceId = text.slice(0, traceIdLength);
   const originAt = text.indexOf('\t', traceIdLength + 1) + 1;

@@ -13,19 +13,19 @@ import { join } from 'node:path';
 import { stateUnavailable } from '../../core/errors.ts';
 
 interface Chunk {
-  /** In memory of its own. */
+  /** The lines, in memory that nothing else uses. */
   readonly lines: Uint8Array<ArrayBuffer>;
-  /** Those of the lines, and of a torn one at the end of a segment. */
+  /** The bytes to drop: those of the lines, or of a torn line at the end of a segment. */
   readonly bytes: number;
-  /** Written by an earlier process, which may have dropped some of it. */
+  /** Whether an earlier process wrote the lines. It may have shipped some of them. */
   readonly isInherited: boolean;
 }
 
 interface SegmentsOptions {
   readonly dir: string;
-  /** A segment that would grow beyond it is followed by a new one. */
+  /** The limit of one segment, in bytes. A segment that would grow beyond it is followed by a new one. */
   readonly segmentBytesMax: number;
-  /** The limit of all segments together. */
+  /** The limit of all segments together, in bytes. */
   readonly bytesMax: number;
 }
 
@@ -42,17 +42,17 @@ const newline = 0x0a;
 const noBytes = new Uint8Array(0);
 
 /**
- * The files of a journal as one queue of bytes: written at the end, read and dropped at the front. A file is
- * never written again by a later process, and is deleted once all of it was dropped.
+ * Keeps the files of a journal as one queue of bytes: written at the end, read and dropped at the front. A
+ * later process never writes to a file again. A file is deleted once all of it was dropped.
  */
 export class Segments {
   readonly #dir;
   readonly #segmentBytesMax;
   readonly #bytesMax;
   #number;
-  /** Oldest first. */
+  /** The segments, oldest first. */
   readonly #segments;
-  /** The last of them, once this process has made one. */
+  /** The segment that is written to; undefined until this process has made one. */
   #current: Segment | undefined;
 
   constructor({ dir, segmentBytesMax, bytesMax }: SegmentsOptions) {
@@ -67,12 +67,14 @@ export class Segments {
     this.#segments = names.map((name) => openSegment(join(dir, name), 'r'));
   }
 
-  /** Returns bytes that were written and not dropped yet. */
+  /** Returns the number of bytes that were written and not dropped yet. */
   waitingBytes(): number {
     return this.#sum((segment) => segment.bytes - segment.dropped);
   }
 
-  /** Writes all or nothing, at the end. Throws STATE_UNAVAILABLE if disk or journal is full. */
+  /**
+   * Writes all of the content at the end, or nothing. Throws STATE_UNAVAILABLE if disk or journal is full.
+   */
   write(content: Uint8Array): void {
     if (this.#sum((segment) => segment.bytes) + content.length > this.#bytesMax) {
       throw stateUnavailable(
@@ -89,13 +91,15 @@ export class Segments {
     }
   }
 
-  /** Whole lines from the front, about `bytes` of them, at least one where there is one. */
+  /**
+   * Returns whole lines from the front, about `bytes` bytes of them, at least one line where there is one.
+   */
   read(bytes: number): Chunk {
     const segment = this.#segments.find((it) => it.dropped < it.bytes);
     return segment ? readLines(segment, bytes) : { lines: noBytes, bytes: 0, isInherited: false };
   }
 
-  /** Takes so much from the front: the bytes of what `read` answered. */
+  /** Drops so many bytes from the front: those that `read` has returned. */
   drop(bytes: number): void {
     const segment = this.#segments.find((it) => it.dropped < it.bytes);
     if (segment) segment.dropped += bytes;
@@ -103,7 +107,7 @@ export class Segments {
       this.#remove(it);
   }
 
-  /** Closes the files; deletes the last one if nothing of it waits. */
+  /** Closes the files, and deletes those of which nothing waits. */
   close(): void {
     this.#current = undefined;
     for (const it of this.#segments.filter((it) => it.dropped >= it.bytes)) this.#remove(it);
@@ -124,8 +128,8 @@ export class Segments {
   }
 
   /**
-   * Removes what a failed write left behind. Should that fail too, this segment is left, and readers drop its
-   * torn line.
+   * Removes what a failed write left behind. Should that fail too, this segment gets no more lines, and
+   * readers drop its torn line.
    */
   #repair(segment: Segment): void {
     try {

@@ -11,7 +11,7 @@ interface ShipperOptions {
 
 const backoffMsMax = 10_000;
 
-/** Carries calls from the journal's files to the store, in order, behind the back of those who write. */
+/** Ships calls from the journal's files to the store, in order, while others write. */
 export class Shipper {
   readonly #options: ShipperOptions;
   readonly #segments: Segments;
@@ -25,7 +25,10 @@ export class Shipper {
     this.#options = options;
   }
 
-  /** There may be more that waits. */
+  /**
+   * Begins to ship a full batch, or sets the timer where less waits. After failures it waits longer each
+   * time.
+   */
   notice(): void {
     if (this.#isStopped || this.#draining !== undefined) return;
     const waiting = this.#segments.waitingBytes();
@@ -45,7 +48,7 @@ export class Shipper {
     await this.#drainOnce();
   }
 
-  /** No further attempts but those of `drain`. */
+  /** Stops shipping, except for calls of `drain`. */
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#timer);
@@ -53,7 +56,7 @@ export class Shipper {
 
   #drainBehind(): void {
     this.#drainOnce().catch(() => {
-      // Reported and scheduled again where it failed.
+      // `#attempt` has reported the failure and scheduled the next attempt.
     });
   }
 
@@ -65,7 +68,7 @@ export class Shipper {
   async #shipChunk(): Promise<number> {
     const { lines, bytes, isInherited } = this.#segments.read(this.#options.shipBatchBytes);
     if (lines.length > 0) {
-      // A failed chunk may have been stored all the same, so it is sent again in front of the next one.
+      // A failed chunk may have been stored all the same, so the store must look for its calls.
       const unreadable = await this.#options.ship({ lines, mayRepeat: isInherited || this.#failures > 0 });
       if (unreadable > 0)
         this.#options.onError(
@@ -74,12 +77,12 @@ export class Shipper {
     }
     this.#segments.drop(bytes);
     this.#failures = 0;
-    // The store may have worked on this turn of the event loop; the calls of others come first.
+    // The store may have used this turn of the event loop, so other work comes first.
     await nextTurn();
     return bytes;
   }
 
-  /** One at a time: who comes while one is under way waits for that one. */
+  /** Ships what waits. Where that is under way already, it returns the same promise. */
   #drainOnce(): Promise<void> {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -13,21 +13,21 @@ import type {
 
 /*
  * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A
- * driver fetches the records and asks here. It then takes from quota, buckets and uses in one atomic step.
- * That step also makes sure that these records still stand.
+ * driver fetches the records and asks here. It then takes from quota, buckets and uses in one atomic step,
+ * which also makes sure that these records still stand.
  */
 
 /** The records behind a key. */
 export interface Holder {
   readonly key: KeyRecord;
-  /** The live key that an ephemeral key belongs to. */
+  /** The live key that an ephemeral key was made with; undefined for a live key, or where it is missing. */
   readonly parent: KeyRecord | undefined;
-  /** The key's own. */
+  /** The agent of the key. */
   readonly agent: AgentRecord;
   readonly isTenantSuspended: boolean;
 }
 
-/** Why the key itself is not valid at this time, or undefined. */
+/** Returns why the key itself is not valid at a time; undefined where it is valid. */
 function whyInvalid({ key, parent }: Holder, nowMs: number): InvalidKey | undefined {
   if (key.revokedAtMs !== null) return revoked;
   if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return expired;
@@ -45,7 +45,10 @@ const expired = invalidKey('expired', 'The key has expired.');
 const parentRevoked = invalidKey('revoked', 'The key that this one was made with is revoked.');
 const parentExpired = invalidKey('expired', 'The key that this one was made with has expired.');
 
-/** Who the key is, in its own environment and with its own agent. Counts and checks nothing but the key. */
+/**
+ * Returns whose key this is, in its own environment and with its own agent. It counts nothing and checks
+ * nothing but the key.
+ */
 export function identifyHolder(holder: Holder, nowMs: number): Identification {
   const why = whyInvalid(holder, nowMs);
   if (why !== undefined) return why;
@@ -59,7 +62,7 @@ export function identifyHolder(holder: Holder, nowMs: number): Identification {
 
 const identities = new WeakMap<KeyRecord, { agent: AgentRecord; identity: Identity }>();
 
-/** Made once for a key and its agent: the hot path asks for it with every call. */
+/** Returns the identity of a key with its own agent. It is made once, since every call asks for it. */
 function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
   const known = identities.get(key);
   if (known?.agent === agent) return known.identity;
@@ -77,7 +80,7 @@ function identityOf(key: KeyRecord, agent: AgentRecord): Identity {
   return identity;
 }
 
-/** The call may go on to the numbers. */
+/** The answer to a call that has passed, and whose numbers are looked at next. */
 export interface Examined {
   readonly ok: true;
   readonly identity: Identity;
@@ -86,9 +89,9 @@ export interface Examined {
 }
 
 /**
- * Everything that is no number. `named` is the record of the agent that the call names, where that is not the
- * key's own: undefined where nobody knows it. The first thing that is wrong is what is answered: key, tenant,
- * address, whose agent, environment, permission, no agent.
+ * Checks everything that is no number. `named` is the record of the agent that the call names, where that is
+ * not the key's own; undefined where it is unknown. The first thing that is wrong is answered: key, tenant,
+ * address, tenant of the agent, environment, permission, unknown agent.
  */
 export function examine(
   holder: Holder,
@@ -126,7 +129,7 @@ export function examine(
   if (!mayName(envName)) return refuse('CROSS_ENVIRONMENT', 'The key may not be used in this environment.');
   if (!identity.permissions.has('scan') && !identity.permissions.has('admin'))
     return refuse('FORBIDDEN', 'The key lacks the permission "scan".');
-  // The last one: whoever asks may then add the agent.
+  // This check comes last, since the caller may then add the agent.
   if (!agent) return refuse('UNKNOWN_AGENT', 'The agent is not known.');
   return {
     ok: true,
@@ -146,8 +149,9 @@ export const mayNameEnvironment = (
 ): boolean => envName === own || envNames.includes(envName);
 
 /**
- * A suspended agent cannot act as another one by naming it, nor any agent of a suspended tenant. What an agent
- * is by itself comes first: that of its tenant binds its calls alone.
+ * Returns the status of the agent that a call names. A suspended agent cannot act as another one by naming
+ * it. Nor can any agent of a suspended tenant. The suspension of the agent itself comes first, since that of
+ * the tenant stops only calls.
  */
 function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord): AgentStatus {
   if (own.status === 'suspended') return 'suspended';
@@ -156,7 +160,7 @@ function statusOf({ agent: own, isTenantSuspended }: Holder, agent: AgentRecord)
 
 const noViolations: readonly SafeName[] = [];
 
-/** Sentences that say how what is done leaves the scope of the key. */
+/** Returns sentences that say how a call leaves the scope of the key; none where it does not. */
 export function scopeViolationsOf(
   { scope }: KeyRecord,
   request: Pick<AdmitRequest, 'toolName' | 'verb' | 'parts'>,
@@ -172,9 +176,12 @@ export function scopeViolationsOf(
   return [...found];
 }
 
-/** There are two, as one BlockList takes IPv4 addresses for mapped ones and finds them in IPv6 ranges. */
+/**
+ * The compiled allowlist of a key. It has two lists, as one BlockList takes IPv4 addresses for mapped ones
+ * and finds them in IPv6 ranges.
+ */
 interface Allowlist {
-  /** Also ranges of IPv4-mapped addresses. */
+  /** The IPv4 ranges, and ranges of IPv4-mapped addresses. */
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
 }
@@ -182,15 +189,15 @@ interface Allowlist {
 const compiled = new WeakMap<KeyRecord, Allowlist>();
 
 /**
- * Tells whether the key has no allowlist, or the address is on it. An address that cannot be told is not.
- * IPv4-mapped IPv6 addresses count as the IPv4 address that they are, and no other IPv6 range holds one.
+ * Tells whether the key has no allowlist, or the address is on it. Text that is no address is on none. An
+ * IPv4-mapped IPv6 address counts as the IPv4 address that it stands for, and is in no other IPv6 range.
  */
 export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
   const { ipAllowlist } = key;
   if (ipAllowlist === null) return true;
   const family = isIP(clientAddress);
   if (family === 0) return false;
-  // It is written for "from anywhere", and means the other family too.
+  // People write this range for "from anywhere", so it covers IPv6, too.
   if (ipAllowlist.includes('0.0.0.0/0')) return true;
   const list = kept(compiled, key, () => compile(ipAllowlist));
   return listFor(list, clientAddress).check(clientAddress, typeOf(clientAddress));
@@ -214,6 +221,6 @@ mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6');
 
 const typeOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-/** The list that the address belongs to. */
+/** Returns the list that the address belongs to. */
 const listFor = (list: Allowlist, address: string): BlockList =>
   mapped.check(address, typeOf(address)) ? list.ipv4 : list.ipv6;

@@ -6,19 +6,22 @@ import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold
  * call, asks here, and stores the answer in the same atomic step.
  */
 
-/** Pending approvals that a tenant may have: people decide them one by one. */
+/** The limit of a tenant's pending approvals, since people decide them one by one. */
 export const pendingMax = 10_000;
 
-/** Bounds what keys of one agent may ask for, whatever agents they name: others can still ask. */
+/**
+ * The limit of pending approvals that keys of one agent ask for, whatever agents they name. So others can
+ * still ask.
+ */
 export const pendingPerAgentMax = 2_000;
 
 /**
- * Approvals that a tenant may have. The oldest make room that are neither pending nor within the window of
- * their decision.
+ * The limit of a tenant's approvals. The oldest make room, but none that is pending or within the window of
+ * its decision.
  */
 export const approvalsMax = 2 * pendingMax;
 
-/** That have expired, of one tenant, are written down in one step. */
+/** The limit of approvals whose expiry is written down in one step. */
 export const expiredPerStepMax = 100;
 
 export const tooManyPending = (): GatewayError =>
@@ -26,17 +29,19 @@ export const tooManyPending = (): GatewayError =>
     retryAfterSeconds: 60,
   });
 
-/** Until then its decision may come, or counts. */
+/** Returns the time until which an approval can be decided, or its decision counts. */
 export const countsUntilMs = ({ countsUntilMs, expiresAtMs }: ApprovalRecord): number =>
   countsUntilMs ?? expiresAtMs;
 
 /**
- * Returns the approval as everybody sees it once another one of the same call was opened, which happens only
- * after it has ended.
+ * Returns the approval as expired. So everybody sees it once a newer one of the same call was opened, which
+ * happens only after it has ended.
  */
 export const expired = (approval: ApprovalRecord): ApprovalRecord => ({ ...approval, status: 'expired' });
 
-/** Returns the audit entry of an approval that has expired, written in the step that changes the record. */
+/**
+ * Returns the audit entry of an approval that has expired. It is written in the step that changes the record.
+ */
 export const expiryOf = ({
   tenantId,
   approvalId,
@@ -52,14 +57,14 @@ export const expiryOf = ({
   details: { trace_id: traceId, agent_id: agentId },
 });
 
-/** Returns the record as of then: a pending approval past its end is expired without any write. */
+/** Returns the record as of a time: a pending approval past its end is expired without any write. */
 export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
   approval.status === 'pending' && nowMs >= approval.expiresAtMs ? expired(approval) : approval;
 
 /**
- * Answers what the last approval of a call means for the same call now; undefined where it means nothing any
- * more. Those before it do not matter: it was opened because none of them counted. A grant for one call comes
- * back as spent.
+ * Returns what the last approval of a call means for the same call now; undefined where it no longer counts.
+ * Earlier approvals do not matter, since this one was opened because none of them counted. A grant for one
+ * call is returned as spent.
  */
 export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   const { status, scope, spentAtMs, countsUntilMs } = last;
@@ -72,13 +77,16 @@ export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   return { kind: 'granted', approval, isNew: false };
 }
 
-/** Tells which of two denials that both count answers the call: the one that ends later. */
+/**
+ * Tells whether `denial` answers the call rather than `other`. Where both count, the one that ends later
+ * does.
+ */
 export function answersFor(denial: ApprovalRecord, other: ApprovalRecord): boolean {
   const [end, otherEnd] = [countsUntilMs(denial), countsUntilMs(other)];
   return end > otherEnd || (end === otherEnd && denial.approvalId > other.approvalId);
 }
 
-/** Returns a pending approval, decided. */
+/** Returns a pending approval after its decision. */
 export const decidedApproval = (
   pending: ApprovalRecord,
   { decision, decidedBy, note, scope, nowMs, windowMs }: ApprovalDecision,
@@ -92,7 +100,7 @@ export const decidedApproval = (
   countsUntilMs: nowMs + windowMs,
 });
 
-/** Tells whether a list with that filter has it; its status is that of the moment. */
+/** Tells whether an approval passes a filter. Its status must be that of the moment (`asOf`). */
 export const isListed = (
   it: ApprovalRecord,
   { status, agentId, toolName, fromMs, beforeMs }: ApprovalFilter,

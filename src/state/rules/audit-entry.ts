@@ -23,7 +23,7 @@ export interface StoredEntry {
   readonly hash: string;
 }
 
-/** Returns the entry with that number, behind the one with the hash `previous`. */
+/** Returns the entry with the number `seq`, which follows the entry with the hash `previous`. */
 export function toStoredEntry(event: AuditEvent, seq: number, previous: string): StoredEntry {
   const { tenantId, atMs, kind, operator, subject, details } = event;
   const entry = toCanonicalJson({
@@ -39,7 +39,10 @@ export function toStoredEntry(event: AuditEvent, seq: number, previous: string):
   return { entry, hash: hash('sha256', entry) };
 }
 
-/** Returns undefined for no entry: others wrote it, and `verifyChain` says where. */
+/**
+ * Parses a stored entry; undefined where its text is none. Others have then written it, and `verifyChain`
+ * says where.
+ */
 export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined {
   try {
     const { tenant_id, at_ms, ...rest } = JSON.parse(entry);
@@ -49,7 +52,10 @@ export function parseEntry({ entry, hash }: StoredEntry): AuditEntry | undefined
   }
 }
 
-/** For lists: an altered log is not shown as if it were whole. */
+/**
+ * Returns an entry for a list. Throws STATE_UNAVAILABLE where its text is no entry, since an altered log must
+ * not be shown as if it were whole.
+ */
 export function readEntry(stored: StoredEntry): AuditEntry {
   const entry = parseEntry(stored);
   if (entry) return entry;
@@ -58,7 +64,9 @@ export function readEntry(stored: StoredEntry): AuditEntry {
   );
 }
 
-/** Recomputes a chain, oldest entry first. `placeOf` is the number that the store has an entry under. */
+/**
+ * Recomputes a chain, oldest entry first. `placeOf` returns the number under which the store keeps an entry.
+ */
 export async function verifyChain<T extends StoredEntry>(
   tenantId: string,
   rows: AsyncIterable<T>,

@@ -4,21 +4,21 @@ import { wasLetOut } from './destinations.ts';
 
 /* The arithmetic of budgets, the same for every driver. */
 
-/** A day is remembered for two more; zones have three days at a time. */
+/** The days before the newest that are kept: the zones of the world have three dates at a time. */
 const daysKept = 2;
 const dayMs = 86_400_000;
 
-/** Days before this one are forgotten once something is charged to `day`. */
+/** Returns the first day that is kept once something is charged to `day`. */
 export const firstDayKept = (day: string): string =>
   new Date(Date.parse(day) - daysKept * dayMs).toISOString().slice(0, 10);
 
 export const none: readonly never[] = Object.freeze([]);
 
-/** Those of a call that count for it: what is 0 was only asked for. */
+/** Returns the charges above 0; the others were only asked about. */
 export const charged = (charges: readonly BudgetCharge[]): readonly Charge[] =>
   charges.filter(({ amount }) => amount > 0).map(({ name, day, amount }) => ({ name, day, amount }));
 
-/** Returns names of budgets of which `used` says that nothing is left. */
+/** Returns the names of the budgets of which nothing is left, as `used` tells. */
 export const exceededOf = (
   charges: readonly BudgetCharge[],
   used: (charge: BudgetCharge, at: number) => number,
@@ -30,11 +30,11 @@ export const givenBack = (call: Pick<RecordedCall, 'charges' | 'decision'>): rea
 
 const isDay = (text: string): boolean => /^\d{4}-\d\d-\d\d$/.test(text) && !Number.isNaN(Date.parse(text));
 
-/** Charges in the form of a journal line. */
+/** Returns charges in the form of a journal line. */
 export const chargesText = (charges: readonly Charge[]): readonly unknown[] =>
   charges.map(({ name, day, amount }) => [name, day, amount]);
 
-/** Throws where it is not what `chargesText` makes. */
+/** Parses what `chargesText` makes. Throws a `TypeError` for anything else. */
 export function parseCharges(list: unknown): readonly Charge[] {
   if (!Array.isArray(list)) throw new TypeError('charges are a list');
   return list.map((it: unknown) => {

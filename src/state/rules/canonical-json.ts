@@ -1,4 +1,6 @@
-/** JSON whose text depends on the content alone: members sorted by name, no white space (RFC 8785). */
+/**
+ * Returns JSON whose text depends on the content alone: members sorted by name, no white space (RFC 8785).
+ */
 export function toCanonicalJson(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(toCanonicalJson).join(',')}]`;
   if (value === null || typeof value !== 'object') return JSON.stringify(value) ?? 'null';

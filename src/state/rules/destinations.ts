@@ -1,13 +1,16 @@
 import { hash } from 'node:crypto';
 import type { RecordedCall } from '../store.ts';
 
-/** Destinations of one agent; above this an eighth goes, oldest first. */
+/** The limit of an agent's destinations; above it the oldest eighth is forgotten. */
 export const destinationsMax = 4_096;
 
-/** A longer one is known by its hash: names come from requests. */
+/**
+ * The length up to which a destination is known by its own name. A longer one is known by its hash, since
+ * names come from requests.
+ */
 const plainLengthMax = 128;
 
-/** Under what name a destination is known. Never empty. */
+/** Returns the name under which a destination is known. It is never empty. */
 export const destinationName = (destination: string): string =>
   destination.length <= plainLengthMax && destination !== ''
     ? destination
@@ -19,6 +22,6 @@ export const touchedBy = (
 ): readonly string[] =>
   wasLetOut(call) ? [call.destination, ...(call.names ?? [])].map(destinationName) : [];
 
-/** A denied or held call has touched nothing. */
+/** Tells whether a call was let out. A denied or held call has touched nothing. */
 export const wasLetOut = ({ decision }: Pick<RecordedCall, 'decision'>): boolean =>
   decision === 'ALLOW' || decision === 'SANITIZE';

@@ -1,13 +1,13 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { AgentRecord, AuditEvent, KeyRecord } from '../store.ts';
 
-/** An ephemeral key is still listed so long after its end. */
+/** How long an ephemeral key is still listed after its end, in milliseconds. */
 export const endedKeptMs = 7 * 86_400_000;
 
-/** Ended keys that go when another one is made: more than come. */
+/** The ended keys that are removed when another one is made. It is more than one, so that none gather. */
 export const endedPerKey = 16;
 
-/** Ephemeral keys of one parent that have neither ended nor been revoked. */
+/** The limit of ephemeral keys of one parent that have neither ended nor been revoked. */
 export const childrenMax = 10_000;
 
 export const tooManyChildren = (): GatewayError =>
@@ -17,15 +17,18 @@ export const tooManyChildren = (): GatewayError =>
 
 export const keyTaken = (): GatewayError => new GatewayError('CONFLICT', 'There is such a key already.');
 
-/** The records that a new key leans on, as its tenant has them; undefined where there is none. */
+/** The records that a new key depends on, as its tenant has them; undefined where there is none. */
 interface KeyGround {
   readonly agent: AgentRecord | undefined;
-  /** The key with the same id. */
+  /** The stored key with the same id. */
   readonly standing: KeyRecord | undefined;
   readonly parent: KeyRecord | undefined;
 }
 
-/** Throws where a key must not be added; whether its parent has room is asked after that. */
+/**
+ * Throws CONFLICT or NOT_FOUND where a key must not be added. Whether its parent has room is checked after
+ * that.
+ */
 export function checkNewKey(key: KeyRecord, { agent, standing, parent }: KeyGround): void {
   if (agent?.tenantId !== key.tenantId)
     throw new GatewayError('NOT_FOUND', 'The agent of the key is not known in this tenant.');
@@ -36,6 +39,6 @@ export function checkNewKey(key: KeyRecord, { agent, standing, parent }: KeyGrou
     throw new GatewayError('NOT_FOUND', 'The key that this one is made with is not active in this tenant.');
 }
 
-/** A key that was revoked before stays as it is. */
+/** Returns the key as revoked. One that was revoked before stays as it is. */
 export const revokedKey = (key: KeyRecord, { atMs, operator }: AuditEvent): KeyRecord =>
   key.revokedAtMs === null ? { ...key, revokedAtMs: atMs, revokedBy: operator } : key;

@@ -2,28 +2,31 @@ import { type Habits, sizedMin, sizeStepMin } from '../../core/history.ts';
 import { hourOf, hoursInDay } from './limits.ts';
 
 /*
- * The usual behaviour of an agent, learnt the same way by every driver. It is kept as sums of whole numbers,
- * so that nodes may add to them in any order. Only sizes far out teach a little more or less because of the
- * order. An agent takes about half a kilobyte.
+ * Learns the usual behaviour of an agent, in the same way for every driver. It is kept as sums of whole
+ * numbers, so that nodes may add to them in any order. The order matters a little only for sizes far above
+ * the usual, which are clipped. An agent takes about half a kilobyte.
  */
 
-/** The time for which an agent that no longer calls is remembered. */
+/** How long an agent that no longer calls is remembered, in milliseconds. */
 export const historyKeptMs = 90 * 86_400_000;
 
 export const habitsWindowMs = 600_000;
 const minuteMs = 60_000;
 export const minutesInWindow = 10;
 
-/** At as many as a week has, all sums are halved: what was weighs less from then on. */
+/**
+ * The number of windows in a week. At as many windows with calls all sums are halved, so that older behaviour
+ * weighs less.
+ */
 export const windowsMax = 1_008;
 
 export interface HabitSums {
   calls: number;
   firstMs: number;
-  /** The running window, by its number since 1970, and the calls in it. */
+  /** The number of the running window, counted since 1970. `inWindow` has the calls in it. */
   window: number;
   inWindow: number;
-  /** With calls, the running one included. */
+  /** The number of windows with calls, the running one included. */
   windows: number;
   sized: number;
   sizeSum: number;
@@ -56,7 +59,7 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
     sums.windows += 1;
     sums.inWindow = 0;
   }
-  // A late call counts, but not to a window that is over.
+  // A late call counts in the sums, but not in a window that is over.
   if (window === sums.window) sums.inWindow += count;
   sums.calls += count;
   if (sums.firstMs === 0 || firstMs < sums.firstMs) sums.firstMs = firstMs;
@@ -69,7 +72,10 @@ export function addCalls(sums: HabitSums, firstMs: number, count: number, sizeCl
   sums.sizeSquares += count * taught * taught;
 }
 
-/** Sizes far above the usual are clipped, else a few of them would make the next ones usual. */
+/**
+ * Returns the size class to learn. Sizes far above the usual are clipped, else a few of them would make the
+ * next ones usual.
+ */
 const clipped = ({ sized, sizeSum }: HabitSums, sizeClass: number): number =>
   sized < sizedMin ? sizeClass : Math.min(sizeClass, Math.round(sizeSum / sized) + sizeStepMin);
 
@@ -104,13 +110,16 @@ export function habitsAt(sums: HabitSums, nowMs: number, lately: number, mutatio
 
 export const mutationsMax = 10;
 
-/** Times of the last ten writes, those of this call first. */
+/** Returns the times of the last ten writes, those of this call first. */
 export const withMutations = (times: readonly number[], nowMs: number, count: number): readonly number[] => [
   ...Array<number>(Math.min(count, mutationsMax)).fill(nowMs),
   ...times.slice(0, Math.max(0, mutationsMax - count)),
 ];
 
-/** Counts those in the last minute, also where the clock was set back. */
+/**
+ * Counts the writes of the last minute. It also takes times within the next minute, since the clock may have
+ * been set back.
+ */
 export function mutationsAt(times: readonly number[], nowMs: number): number {
   let count = 0;
   for (const time of times) if (Math.abs(nowMs - time) < minuteMs) count += 1;

@@ -8,5 +8,5 @@ export const homesPerTenantMax = 131_072;
 
 const dayMs = 86_400_000;
 
-/** The longest that a home stands without a use. */
+/** The longest time that a home stands without a use, in milliseconds. */
 export const homeKeptMsMax = 90 * dayMs;

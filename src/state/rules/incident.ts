@@ -2,15 +2,15 @@ import { type Band, bands } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import type { AuditEvent, IncidentChange, IncidentRecord, IncidentStep } from '../store.ts';
 
-/* The life of incidents. Pure, and the same for every driver. */
+/* Changes incidents. It is pure, and the same for every driver. */
 
-/** Incidents that a tenant may have; the newest stay. */
+/** The limit of a tenant's incidents; the newest stay. */
 export const incidentsMax = 10_000;
 
 const tracesMax = 100;
 const notesMax = 100;
 const stepsMax = 100;
-/** Who has opened what nobody opened by hand. */
+/** The author of incidents that nobody has opened by hand. */
 export const gateway = 'gateway';
 
 /** Merges another incident of the same cause into an open one, which gets the graver severity. */
@@ -43,7 +43,10 @@ const withSteps = (
 ): Pick<IncidentRecord, 'steps'> =>
   more.length === 0 ? {} : { steps: [...steps, ...more].slice(-stepsMax) };
 
-/** Notes when and by whom, as the audit entry says. Throws CONFLICT if it has left `expectedStatus`. */
+/**
+ * Returns the incident after a change, with time and author from the audit entry. Throws CONFLICT if the
+ * incident has left `expectedStatus`.
+ */
 export function withChange(
   before: IncidentRecord,
   expectedStatus: IncidentRecord['status'],

@@ -1,54 +1,65 @@
 import type { AdmitRequest, KeyRecord, NotAdmitted, TenantTerms } from '../store.ts';
 
 /*
- * Rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any driver.
- * `admit.lua` does the same steps in the same order, and `test/state/agreement` compares both.
+ * Counts rates, quotas and windows. All numbers are integers, so that a bucket is exact to the token on any
+ * driver. `admit.lua` does the same steps in the same order, and `test/state/agreement` compares both.
  */
 
-/** Parts of a token: at a rate of n a minute, n parts flow in with each millisecond. */
+/** The parts of a token. At a rate of n a minute, n parts flow in with each millisecond. */
 export const partsPerToken = 60_000;
 
 export interface Rate {
   readonly perMinute: number;
-  /** Tokens. */
+  /** The tokens that a full bucket holds. */
   readonly capacity: number;
 }
 
-/** A bucket that was never used is full. */
+/** The level of a bucket at a time. A bucket that was never used is full, and has no record. */
 export interface Bucket {
-  /** Parts of tokens. */
+  /** The level in parts of tokens. */
   level: number;
   atMs: number;
 }
 
-/** A bucket that was taken from later than this was so by a clock that was wrong. */
+/**
+ * How far ahead the time of a bucket may be, in milliseconds. Beyond that, the clock that set it was wrong.
+ */
 const aheadMsMax = 3_600_000;
 const isFarAhead = (atMs: number, nowMs: number): boolean => atMs - nowMs > aheadMsMax;
 
-/** Returns the rate of a tenant: the bucket holds about twice its steady rate. */
+/**
+ * Returns the rate of a tenant; undefined where it is unlimited. The bucket holds twice the steady rate,
+ * unless the plan says how much.
+ */
 const rateOf = ({ scansPerMinute, burst }: TenantTerms): Rate | undefined =>
   scansPerMinute === null ? undefined : { perMinute: scansPerMinute, capacity: burst ?? scansPerMinute * 2 };
 
-/** Returns the rate of a key by itself: its own, else the one that the plan gives to each. */
+/**
+ * Returns the rate of a key by itself: its own, else the one that the plan gives to each. Undefined where it
+ * is unlimited.
+ */
 function keyRateOf({ perMinute }: KeyRecord, { perKeyScansPerMinute }: TenantTerms): Rate | undefined {
   const rate = perMinute ?? perKeyScansPerMinute;
   return rate === null ? undefined : { perMinute: rate, capacity: rate * 2 };
 }
 
 /**
- * Returns the level of a bucket at that time. A clock that runs backwards brings nothing. After one that was
- * far ahead the bucket is as if it was never used, or it would stay empty until that time has come.
+ * Returns the level of a bucket at a time. A clock that runs backwards brings nothing. A bucket whose time is
+ * too far ahead counts as full, or it would stay empty until that time.
  */
 export function levelAt({ level, atMs }: Bucket, { perMinute, capacity }: Rate, nowMs: number): number {
   const full = capacity * partsPerToken;
   return isFarAhead(atMs, nowMs) ? full : Math.min(full, level + Math.max(0, nowMs - atMs) * perMinute);
 }
 
-/** Whole seconds until a token is there, at least 1. */
+/** Returns the whole seconds until a token is there, at least 1. */
 export const secondsUntilToken = (level: number, { perMinute }: Rate): number =>
   Math.max(1, Math.ceil((partsPerToken - level) / perMinute / 1000));
 
-/** Takes a token from the bucket in place: the hot path makes no new bucket with each call. */
+/**
+ * Takes a token from a bucket, changes the bucket in place and returns it. So the hot path makes no new
+ * bucket with each call.
+ */
 export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: number): Bucket {
   if (!bucket) return { level: (rate.capacity - 1) * partsPerToken, atMs: nowMs };
   bucket.level = levelAt(bucket, rate, nowMs) - partsPerToken;
@@ -57,10 +68,10 @@ export function withoutToken(bucket: Bucket | undefined, rate: Rate, nowMs: numb
   return bucket;
 }
 
-/** Limits for the calls of a key. null and undefined are without a limit. */
+/** The limits for the calls of a key; null and undefined stand for no limit. */
 interface Limits {
   readonly quota: number | null;
-  /** Calls beyond the quota are let in and counted. */
+  /** Whether calls beyond the quota are let in and counted. */
   readonly overage: boolean;
   readonly maxUses: number | null;
   readonly tenantRate: Rate | undefined;
@@ -75,7 +86,7 @@ export const limitsOf = (key: KeyRecord, terms: TenantTerms): Limits => ({
   keyRate: keyRateOf(key, terms),
 });
 
-/** Amounts that earlier calls have used. A bucket that was never used is undefined. */
+/** The amounts that earlier calls have used. A bucket that was never used is undefined. */
 interface Used {
   readonly inMonth: number;
   readonly uses: number;
@@ -88,7 +99,10 @@ export type Taking = AdmitRequest['counts'] | 'nothing';
 
 export type LimitRefusal = Omit<NotAdmitted, 'identity'>;
 
-/** Says why a call is not let in, if so: by quota, uses, the tenant's rate, then the key's. */
+/**
+ * Returns why a call is not let in; undefined where it is. It looks at quota, uses, the tenant's rate, then
+ * the key's rate.
+ */
 export function refusalOf(
   used: Used,
   limits: Limits,
@@ -138,7 +152,7 @@ export const overRate = (whose: string, retryAfterSeconds: number, perMinute: nu
 
 export const hourMs = 3_600_000;
 export const hourOf = (ms: number): number => Math.floor(ms / hourMs);
-/** Hours that a sliding day looks back, the running one included. */
+/** The hours that a sliding day looks back, the running one included. */
 export const hoursInDay = 24;
 
 interface Period {
@@ -146,7 +160,7 @@ interface Period {
   readonly endMs: number;
 }
 
-/** Quotas count by calendar months in UTC. */
+/** Returns the period of a quota: the calendar month in UTC. */
 export function periodOf(ms: number): Period {
   const date = new Date(ms);
   const [year, month] = [date.getUTCFullYear(), date.getUTCMonth()];
@@ -159,13 +173,16 @@ export function forecast(used: number, { startMs, endMs }: Period, nowMs: number
   return Math.max(used, Math.round((used * (endMs - startMs)) / passed));
 }
 
-/** Percentages of the monthly quota at which an alert is due. */
+/** The percentages of the monthly quota at which an alert is due. */
 export const alertPercents = [80, 90, 100] as const;
 
-/** Returns the alert that the call with this count sets off: each once a month on all nodes. */
+/**
+ * Returns the percentage of the quota that the call with this count reaches; undefined where it reaches none.
+ * A count occurs once on all nodes, so each alert is due once a month.
+ */
 export const alertAt = (used: number, quota: number): (typeof alertPercents)[number] | undefined =>
   alertPercents.findLast((percent) => used === Math.ceil((quota * percent) / 100));
 
-/** Tells whether an alert of this month is news: neither this month nor a later one was told of before. */
+/** Tells whether an alert of this month is news: none was told for this month or a later one. */
 export const isAlertNews = (toldOfMs: number | undefined, periodStartMs: number): boolean =>
   toldOfMs === undefined || periodStartMs > toldOfMs;

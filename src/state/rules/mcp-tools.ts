@@ -14,51 +14,59 @@ import type {
 } from '../store.ts';
 
 /*
- * The memory of an MCP server's tools, and the meaning of a new list of them. Pure, and the same for every
- * driver: a driver reads the record, asks here, and writes the new one if nobody was faster.
+ * Remembers the tools of an MCP server, and tells what a new list of them means. It is pure, and the same for
+ * every driver. A driver reads the record, asks here, and writes the new one if nobody was faster.
  */
 
-/** Servers that a tenant may have; those seen longest ago make room. */
+/** The limit of a tenant's servers; those seen longest ago make room. */
 export const serversMax = 500;
-/** Tools of one list; further ones are remembered together, as one. */
+/** The limit of tools of one list; further tools are remembered together, as one. */
 export const toolsMax = 512;
-/** Tools of a server over all its lists; lists seen longest ago make room. */
+/** The limit of a server's tools over all its lists; lists seen longest ago make room. */
 const toolsPerServerMax = 1_024;
 export const listsMax = 16;
-/** A server that gives other lists to other sessions changes nothing as long as it has no more of them. */
+/**
+ * The limit of remembered versions of a tool. A server that gives other versions to other sessions changes
+ * nothing as long as it has no more.
+ */
 export const versionsMax = 8;
-/** Above this number, a concern stands against all tools of the server. */
+/**
+ * The limit of concerns about single tools of a server. Beyond it, one concern stands against all of its
+ * tools.
+ */
 export const concernsMax = 64;
 const pathLengthMax = 256;
 
 const dayMs = 86_400_000;
 /**
- * A change stands for so many days after it was seen, unless it is accepted. A mark stands for so many after
- * the last list that bears it.
+ * The days for which a concern stands. That about a change counts from when it was seen, unless it is
+ * accepted. That about a mark counts from the last list that has the mark.
  */
 export const concernDays = 7;
-/** Pages of a list that is new may come for so long. */
+/** The time in which the pages of a new list may come, in milliseconds. */
 const learningMs = 3_600_000;
 
-/** Whatever the tool. No server's tool is called so: its name would be given as a hash. */
+/**
+ * The name that stands for every tool of a server. A server's tool of this name would be named by its hash.
+ */
 export const anyTool = ownName('*');
 const hashMark = 'sha256:';
-/** How a call is named whose tool has a name that is none. */
+/** The operation of a call to a tool whose name cannot be one. */
 const unnamed = 'call_tool';
 
-/** For a name that must not be shown. */
+/** Returns the name that stands for one that must not be shown. */
 export const hashedName = (name: string): SafeName =>
   ownName(`${hashMark}${hash('sha256', name, 'base64url').slice(0, 22)}`);
 
-/** Returns the same on every node. */
+/** Returns the id of a server, the same on every node. */
 export const mcpServerId = (tenantId: string, origin: string): string =>
   derivedId(hash('sha256', `mcp ${tenantId}\n${origin}`));
 
 const dayOf = (ms: number): number => Math.floor(ms / dayMs) * dayMs;
 
 /**
- * Returns the record after a list was seen. It equals the former one where the list, seen again on the same
- * day, says nothing new.
+ * Returns the record after a list was seen. It equals the former record where the list is seen again on the
+ * same day and says nothing new.
  */
 export function rememberToolList(standing: McpServer | undefined, sighting: ToolSighting) {
   const { tenantId, server, listId, nowMs } = sighting;
@@ -85,12 +93,15 @@ export function rememberToolList(standing: McpServer | undefined, sighting: Tool
   };
 }
 
-/** Days only: what is the same as before is not written again. */
+/**
+ * Returns the later of two times, as a day. With days alone, a record that says nothing new stays the same
+ * and is not written.
+ */
 const laterDay = (before: number | undefined, nowMs: number): number => Math.max(before ?? 0, dayOf(nowMs));
 
 /**
- * By name. A name that stands twice is one tool with both definitions. What has no place any more, beside
- * those that are `standing`, is one tool as well.
+ * Returns the tools by name. A name that stands twice is one tool with both definitions. Tools beyond
+ * `toolsMax` names, the `standing` ones included, are one tool as well.
  */
 function bounded(tools: readonly SeenTool[], standing: Iterable<string>): ReadonlyMap<string, SeenTool> {
   const places = new Set(standing);
@@ -110,11 +121,11 @@ const together = (one: SeenTool, other: SeenTool): SeenTool => ({
   marks: [...new Set([...one.marks, ...other.marks])],
 });
 
-/** Concerns about one tool of a list, perhaps none. */
+/** What was found about one tool of a list, perhaps no concern. */
 interface Found {
   readonly tool: SafeName;
   readonly kinds: readonly ToolConcernKind[];
-  /** This version of it was seen before. */
+  /** Whether this version of the tool was seen before. */
   readonly isKnown: boolean;
 }
 
@@ -123,7 +134,7 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
   const tools: KnownMcpTool[] = [];
   const found: Found[] = [];
   const known = new Map(before?.tools.map((it) => [it.name, it]));
-  // A page takes no place from the tools of another one.
+  // A page must take no place from tools on another page.
   const seen = bounded(sighted, isPart ? known.keys() : none);
   const isLearning = !before || (!before.isWhole && nowMs - before.firstSeenAtMs < learningMs);
   for (const { name, version, marks } of seen.values()) {
@@ -132,7 +143,8 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
     const tool = listed(was, name, version);
     tools.push(tool);
     const changes: ('added' | 'changed')[] = [];
-    // A list that was unreadable, or is on several pages, says nothing of a change.
+    // The tool that stands for many tells no change where the list was unreadable, or is not yet known as a
+    // whole.
     const isTold = name !== anyTool || !(isLearning || marks.includes('unread'));
     if (isTold && !was && !isLearning) changes.push('added');
     if (isTold && was && !isKnown) changes.push('changed');
@@ -146,7 +158,7 @@ function compare(before: ToolList | undefined, { tools: sighted, isPart, nowMs }
     if (isGone && !was.comesAndGoes && was.name !== anyTool) drift.removed.push(was.name);
     tools.push(isGone ? { ...was, isListed: false } : was);
   }
-  // Those that are on the list stand first.
+  // The tools that are on the list come first, so they are kept.
   return { tools: tools.slice(0, toolsMax + 1).sort(inOrder), drift, found };
 }
 
@@ -167,7 +179,7 @@ function listed(was: KnownMcpTool | undefined, name: SafeName, version: string):
   };
 }
 
-/** The first one always stands. */
+/** Returns the lists that fit, ordered by id: always the first one, and of the others those seen last. */
 function withinBounds([first, ...others]: [ToolList, ...ToolList[]]): ToolList[] {
   const kept = [first];
   let tools = first.tools.length;
@@ -191,7 +203,8 @@ function concernsAfter(
   for (const { tool, kinds, isKnown } of found) {
     const place = placeOf(listId, tool);
     const was = concerns.get(place);
-    // The same text was read meanwhile; what all of a list was, nobody can say later.
+    // The same version was read meanwhile, so it is no longer unread. For the tool that stands for many,
+    // nobody can tell that.
     const isRead = isKnown && tool !== anyTool;
     const before = was?.kinds.filter((it) => !(isRead && it === 'unread')) ?? [];
     const all = [...new Set([...before, ...kinds])];
@@ -214,7 +227,10 @@ const gathered = (all: readonly StandingConcern[]): StandingConcern => ({
   listId: '',
 });
 
-/** Drops what is held against these tools, or all of them. What was said before may be said again. */
+/**
+ * Drops the concerns about these tools; about all of them where `tools` is undefined. Their known versions
+ * are accepted and may come again.
+ */
 export function accept(server: McpServer, tools: readonly string[] | undefined): McpServer {
   const isMeant = (tool: string): boolean => tools === undefined || tools.includes(tool);
   const isAccepted = (listId: string, tool: string): boolean =>
@@ -235,7 +251,7 @@ export function accept(server: McpServer, tools: readonly string[] | undefined):
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Returns the concerns at that time about the tools that are called. */
+/** Returns the concerns about the called tools that stand at a time. */
 export function concernsOf(
   standing: readonly StandingConcern[],
   { tools }: McpCall,

@@ -11,18 +11,18 @@ import type {
 } from '../store.ts';
 
 /*
- * The rules of the queue of notices. The embedded driver asks them; the scripts `notices-*.lua` repeat them,
- * and `test/state/agreement` compares both.
+ * Decides how the queue of notices changes. The embedded driver asks here. The scripts `notices-*.lua` repeat
+ * these rules, and `test/state/agreement` compares both.
  */
 
-/** Bounds remembered ids of notices. A batch that comes again after a crash has far fewer calls. */
+/** The limit of remembered ids of notices. A batch that comes again after a crash has far fewer calls. */
 export const noticeIdsMax = 200_000;
-/** Given up, of one channel; the oldest go. */
+/** The limit of a channel's messages that were given up; the oldest go. */
 export const deadMax = 1_000;
 export const digestTracesMax = 20;
-/** A window that is over is forgotten some time later. */
+/** How long a digest's window is remembered after its end, in milliseconds. */
 export const windowsKeptMs = 86_400_000;
-/** That somebody claims for a channel is written down so often. */
+/** How long a claim for a channel is noted in its record before it is noted anew, in milliseconds. */
 export const claimNotedMs = 60_000;
 export const reasonLengthMax = 200;
 
@@ -33,17 +33,20 @@ export const messageIdOf = (channel: string, noticeId: string): string =>
 export const windowNameOf = (channel: string, { tenantId, kind }: NewNotice): string =>
   `${channel} ${tenantId ?? ''} ${kind}`;
 
-/** The last message that notices of a tenant and kind made for a channel. */
+/** The window of the last message that notices of a tenant and kind made for a channel. */
 export interface Window {
   readonly endMs: number;
-  /** The message collects until then; else it was made by the first notice, and sent at once. */
+  /**
+   * Whether the message collects notices until `endMs`. Otherwise the first notice made it, and it was sent
+   * at once.
+   */
   readonly isCollecting: boolean;
   readonly id: string;
 }
 
 interface Standing {
   readonly window: Window | undefined;
-  /** Its message waits, and nobody has claimed it yet. */
+  /** Whether the window's message waits, and nobody has claimed it yet. */
   readonly isOpen: boolean;
   readonly waiting: number;
 }
@@ -56,7 +59,7 @@ interface Placed {
   readonly window: Omit<Window, 'id'>;
 }
 
-/** Decides where a notice goes. */
+/** Decides where a notice goes: into the last message, into a new one, or nowhere. */
 export function placeNotice(
   { window, isOpen, waiting }: Standing,
   { digestMs, waitingMax }: NoticeTarget,
@@ -71,7 +74,10 @@ export function placeNotice(
   return { kind: 'new', dueAtMs: endMs, window: { endMs, isCollecting: true } };
 }
 
-/** Within a window until its end; after one that had something to collect, until the end of the next. */
+/**
+ * Returns the time until which a new message collects; undefined where it does not. Within a window that is
+ * its end. After a window that has collected, it is the end of the next one.
+ */
 function collectingUntil(
   { endMs, isCollecting }: Window,
   digestMs: number,
@@ -83,9 +89,9 @@ function collectingUntil(
 
 /** A message without its id and its text. */
 export interface MessageRecord extends Omit<QueuedMessage, 'id' | 'body'> {
-  /** Nobody has claimed the message yet, so it takes further notices. */
+  /** Whether nobody has claimed the message yet, so that it takes further notices. */
   readonly isOpen: boolean;
-  /** Why it was given up; absent while it waits. */
+  /** Why the message was given up; absent while it waits. */
   readonly reason?: string;
 }
 
@@ -117,11 +123,14 @@ export const claimedMessage = (message: MessageRecord): MessageRecord => ({
   isOpen: false,
 });
 
-/** Tells whether the message is still the one that somebody claimed with so many attempts before. */
+/**
+ * Tells whether the message is still in the claim that the settlement is about: it had so many attempts
+ * before.
+ */
 export const isClaimOf = ({ isOpen, attempts }: MessageRecord, settlement: Settlement): boolean =>
   !isOpen && attempts === settlement.attempts;
 
-/** Returns the message after a claim that came to nothing. */
+/** Returns the message after a claim that was released; the attempt does not count. */
 export const releasedMessage = (message: MessageRecord): MessageRecord => ({
   ...message,
   attempts: message.attempts - 1,
@@ -142,7 +151,7 @@ export const replayedMessage = ({ reason: _, ...message }: MessageRecord, nowMs:
 
 /** The health of a channel, without its name and its queue. */
 export interface ChannelRecord extends Omit<ChannelQueue, 'name' | 'waiting' | 'dead'> {
-  /** Its bucket is full at that time, if nothing is claimed. */
+  /** The time at which the channel's bucket is full, if nothing is claimed. */
   readonly fullAtMs: number;
 }
 
@@ -159,7 +168,7 @@ export const newChannel = (owner: string | null): ChannelRecord => ({
   fullAtMs: 0,
 });
 
-/** Returns how many may be claimed now. */
+/** Returns how many messages may be claimed now. */
 export function claimable(
   { failures, pausedUntilMs, fullAtMs }: ChannelRecord,
   { limit, intervalMs, burst, probingMin }: ChannelClaim,
@@ -171,7 +180,10 @@ export function claimable(
   return Math.max(0, Math.min(failures >= probingMin ? 1 : limit, tokens));
 }
 
-/** No bucket lacks more than it holds: otherwise a clock was ahead, and the channel would stay silent. */
+/**
+ * Returns what a bucket lacks, in milliseconds. One that seems to lack more than it holds counts as full: a
+ * clock was ahead, and the channel would stay silent.
+ */
 function spentIn(
   fullAtMs: number,
   { intervalMs, burst }: Pick<ChannelClaim, 'intervalMs' | 'burst'>,
@@ -181,7 +193,10 @@ function spentIn(
   return spentMs > intervalMs * burst ? 0 : spentMs;
 }
 
-/** Notes the claims. Nobody else claims from a channel that is tried out until that or its lease is over. */
+/**
+ * Returns the channel after claims. While a channel is tried out, nobody else claims from it until the
+ * attempt or its lease has ended.
+ */
 export function afterClaim(
   channel: ChannelRecord,
   { intervalMs, burst, probingMin }: ChannelClaim,
@@ -196,14 +211,20 @@ export function afterClaim(
   };
 }
 
-/** Tells whether the claim changes the record of the channel, even where it gets nothing. */
+/**
+ * Tells whether the record of the channel notes the claim already, so that a claim that gets nothing need not
+ * write it.
+ */
 export const isClaimNoted = (
   { claimedAtMs, owner }: ChannelRecord,
   claim: ChannelClaim,
   nowMs: number,
 ): boolean => owner === claim.owner && claimedAtMs !== null && nowMs - claimedAtMs < claimNotedMs;
 
-/** The channel is the tenant's that claims for it. The time is noted once in `claimNotedMs`. */
+/**
+ * Returns the channel with the claim noted. It belongs to the tenant that claims for it. The time is noted
+ * once in `claimNotedMs`.
+ */
 export const withClaim = (channel: ChannelRecord, { owner }: ChannelClaim, nowMs: number): ChannelRecord => {
   const { claimedAtMs } = channel;
   const isRecent = claimedAtMs !== null && nowMs - claimedAtMs < claimNotedMs;

@@ -2,16 +2,16 @@ import { GatewayError } from '../../core/errors.ts';
 import type { PolicyApply } from '../store.ts';
 
 /*
- * Bounds of a tenant's policies, without those of policy files. All are compiled in one go when the first
- * call after a change comes, and every call waits for that.
+ * Bounds a tenant's policies, without those of policy files. All are compiled together when the first call
+ * after a change comes, and every call waits for that.
  */
 
-/** Latest versions, each environment by itself. */
+/** The limit of policies in their latest versions. Each environment counts by itself. */
 export const policiesMax = 200;
 export const rulesMax = 5_000;
-/** In lists of rules: phrases, patterns, names. */
+/** The limit of values in lists of rules: phrases, patterns, names. */
 export const valuesMax = 10_000;
-/** Characters of the rules as JSON. */
+/** The limit of characters of the rules as JSON. */
 export const charsMax = 1_000_000;
 
 type Size = ReturnType<typeof sizeOf>;
@@ -26,9 +26,9 @@ const nameOf: Readonly<Record<keyof Size, string>> = {
 };
 
 /**
- * Throws VALIDATION_FAILED where the policies of the tenant would pass a bound with this one. `others` are
- * the latest versions of all other policies, `before` is its own. What makes a tenant smaller that is beyond
- * a bound already is no harm.
+ * Throws VALIDATION_FAILED where the policies of the tenant would pass a bound with this one. `before` is its
+ * own latest version, `others` has those of all other policies. A version that is no larger than the one
+ * before is taken, even where a bound is passed already.
  */
 export function checkBounds(
   apply: PolicyApply,
@@ -60,7 +60,7 @@ function sizeOf(policies: readonly PolicyApply[]) {
   };
 }
 
-/** Elements of all lists within. */
+/** Counts the elements of all lists within a value. */
 function valuesIn(json: unknown): number {
   if (json === null || typeof json !== 'object') return 0;
   const own = Array.isArray(json) ? json.length : 0;

@@ -3,12 +3,14 @@ import { toCanonicalJson } from './canonical-json.ts';
 import { notACursor } from './cursor.ts';
 import { checkBounds } from './policy-bounds.ts';
 
-/** Versions kept of each policy; the numbers of older ones are not given again. */
+/** The versions kept of each policy; the numbers of older ones are not given again. */
 export const versionsKept = 1_000;
-/** Bounds a tenant's archived policies; beyond it the first one archived goes with all versions. */
+/**
+ * The limit of a tenant's archived policies. Beyond it, the first one archived goes with all its versions.
+ */
 export const archivedMax = 200;
 
-/** A version may have a million characters. */
+/** The limit of versions on a page, since a version may have a million characters. */
 const versionsPerPage = 50;
 
 export const isActive = ({ archivedAtMs }: PolicyRecord): boolean => typeof archivedAtMs !== 'number';
@@ -20,8 +22,8 @@ const at =
     it.name === place.name && it.envName === place.envName;
 
 /**
- * Returns the version that follows, of a tenant with these latest ones, archived or not. Throws
- * VALIDATION_FAILED where its policies would pass a bound (`policy-bounds.ts`).
+ * Returns the next version of a policy. `latest` has the tenant's latest versions, archived or not. Throws
+ * VALIDATION_FAILED where the policies would pass a bound (`policy-bounds.ts`).
  */
 export function nextVersion(apply: PolicyApply, latest: readonly PolicyRecord[]): PolicyRecord {
   const before = latest.find(at(apply));
@@ -44,11 +46,14 @@ export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRec
 
 interface Archived {
   readonly record: PolicyRecord;
-  /** The policy that makes room for it. */
+  /** The archived policy that makes room for it; undefined where none must. */
   readonly forgotten: PolicyRecord | undefined;
 }
 
-/** Returns the latest versions of a tenant after archiving; undefined where there is nothing to archive. */
+/**
+ * Returns the archived version, and the policy that makes room for it; undefined where there is nothing to
+ * archive.
+ */
 export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]): Archived | undefined {
   const standing = latest.find(at(archive));
   if (!standing || !isActive(standing)) return undefined;
@@ -68,7 +73,10 @@ export const withArchived = (event: AuditEvent, { version }: PolicyRecord): Audi
 const contentOf = ({ description, rules, mode }: PolicyApply): string =>
   toCanonicalJson({ description, rules, mode });
 
-/** Returns which versions a page has: the newest below `before`. */
+/**
+ * Returns which versions a page has: the newest `most` below `before`. Throws VALIDATION_FAILED at a wrong
+ * cursor.
+ */
 export function versionsOn({ limit, cursor }: Page): { readonly before: number; readonly most: number } {
   const most = Math.min(limit, versionsPerPage);
   if (cursor === undefined) return { before: Number.MAX_SAFE_INTEGER, most };

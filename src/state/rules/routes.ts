@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 
-/** Routes that a tenant may have. */
+/** The limit of a tenant's routes. */
 export const routesMax = 256;
 
 export const prefixTaken = (): GatewayError =>

@@ -14,11 +14,10 @@ import { dirname } from 'node:path';
 import { makeFolder, syncFolder } from '../../util/files/make-folder.ts';
 
 /**
- * Returns the secret in `file`, which is made on the first start with mode 0600: one line of hex (base64 is
- * read as well). Two processes that start at once get the same one. Throws, never quoting the content, when
- * the file belongs to somebody else or can be read by others. It also throws when the file does not hold
- * exactly `bytes` bytes. A secret that is not what it should be is not replaced, because what was made with
- * the old one would be lost.
+ * Returns the secret in `file`: one line of hex, or of base64. The file is made on the first start, with mode
+ * 0600. Two processes that start at once get the same secret. Throws, never quoting the content, when the
+ * file belongs to somebody else or can be read by others. It also throws when the file does not hold exactly
+ * `bytes` bytes. A wrong secret is not replaced, because what was made with the old one would be lost.
  */
 export function loadOrMakeSecret(file: string, bytes: number): Buffer {
   const [secret, ...more] = loadOrMakeSecrets(file, bytes);
@@ -26,7 +25,7 @@ export function loadOrMakeSecret(file: string, bytes: number): Buffer {
   return secret;
 }
 
-/** Returns the same of a file that may have several, each on a line of its own. */
+/** Returns the secrets in a file that may hold several, each on a line of its own: see `loadOrMakeSecret`. */
 export function loadOrMakeSecrets(file: string, bytes: number): readonly Buffer[] {
   return load(file, bytes) ?? make(file, bytes);
 }
@@ -67,7 +66,10 @@ function checkOwner(file: string, stats: Stats): void {
 const fromBase64 = (text: string): Buffer | undefined =>
   /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64') : undefined;
 
-/** Writes it elsewhere and links it into place when whole: the link fails if another start was first. */
+/**
+ * Makes the file with a random secret, and returns its secrets. It is written elsewhere and linked into place
+ * when whole. The link fails if another start was first; that start's secret is then returned.
+ */
 function make(file: string, bytes: number): readonly Buffer[] {
   makeFolder(dirname(file), 0o700);
   const draft = `${file}.${randomBytes(8).toString('hex')}`;

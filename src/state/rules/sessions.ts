@@ -1,12 +1,14 @@
 import type { SessionRecord } from '../port/sessions.ts';
 
-/** A session ends when it was not used for so long, and in any case that long after it was opened. */
+/**
+ * How long a session may be unused before it ends. In any case it ends `sessionLifeMs` after it was opened.
+ */
 export const sessionIdleMs = 30 * 60_000;
 export const sessionLifeMs = 12 * 3_600_000;
-/** Its use is noted no more often than this. */
+/** The shortest time between two notes of a session's use. */
 export const sessionTouchMs = 60_000;
 
-/** Sessions that one secret, and one tenant, may have at once. */
+/** The limit of sessions of one secret at once. `sessionsMax` is that of one tenant. */
 export const sessionsPerSecretMax = 20;
 export const sessionsMax = 200;
 
@@ -16,7 +18,10 @@ export const idleEndOf = ({ seenAtMs, createdAtMs }: SessionRecord): number =>
 export const hasSessionEnded = (session: SessionRecord, nowMs: number): boolean =>
   nowMs >= idleEndOf(session);
 
-/** Returns the sessions that go when this one is added. */
+/**
+ * Returns the sessions that end when `added` is: those that have ended and, beyond the bounds, those unused
+ * for longest.
+ */
 export function sessionsToEnd(
   standing: readonly SessionRecord[],
   added: SessionRecord,
@@ -31,7 +36,7 @@ export function sessionsToEnd(
   return [...ended, ...over, ...rest.slice(0, Math.max(0, rest.length + 1 - sessionsMax))];
 }
 
-/** Returns those that a list shows. */
+/** Returns the sessions that have not ended, the last opened first. */
 export const liveSessions = (all: readonly SessionRecord[], nowMs: number): readonly SessionRecord[] =>
   all
     .filter((it) => !hasSessionEnded(it, nowMs))

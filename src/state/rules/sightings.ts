@@ -1,38 +1,38 @@
 import type { SensitiveRead, Sighting, Sightings } from '../../core/history.ts';
 
 /*
- * Recent events of a tenant that may explain what comes next. They are held in memory, the same for every
- * driver. Redis hands what other nodes have seen to the next call of each node.
+ * Keeps recent events of a tenant that may explain what comes next. They are held in memory, in the same way
+ * for every driver. Redis hands what other nodes have seen to the next call of each node.
  *
- * Whoever has something to hide may try to push it out. So kinds are bounded one by one, and where one is
- * full, whoever has most of it loses the oldest. What an agent reports by itself counts apart from what came
- * to it through the gateway.
+ * An agent that has something to hide may try to push events out. So each kind has a bound of its own. Where
+ * a kind is full, the agent with most of it loses its oldest event. What an agent reports itself is counted
+ * apart from what came to it through the gateway.
  */
 
 export const sightingsKeptMs = 600_000;
 /**
- * Events of one kind that a tenant may have. Reads that agents report are a kind of their own, since agents
+ * The limit of a tenant's events of one kind. Reads that agents report are a kind of their own, since agents
  * may invent any number.
  */
 export const sightingsMax = 512;
-/** Shingles of all events of one kind, of one tenant. */
+/** The limit of shingles of all events of one kind, of one tenant. */
 export const shinglesMax = 131_072;
-/** Answers to one call that were reported. */
+/** The limit of reported answers to one call. */
 export const readsOfTraceMax = 4;
-/** That one `expire` forgets, but for the last read: 1 to 2 ms. */
+/** The shingles that one `expire` forgets, which takes 1 to 2 ms. The last read may pass this. */
 const shinglesAtOnce = 16_384;
-/** Tenants whose agents have been answered something sensitive lately. */
+/** The limit of tenants with a log. */
 const logsMax = 512;
 
 export interface SightingLog extends Sightings {
   add(sighting: Sighting): void;
-  /** Forgets what is too old, a few long reads at a time. */
+  /** Forgets events that are too old, a few long reads at a time. */
   expire(nowMs: number): void;
 }
 
 const none: readonly never[] = Object.freeze([]);
 
-/** `onPushedOut` is told of what goes before its time. */
+/** Creates an empty log. `onPushedOut` receives each event that goes before its time. */
 export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): SightingLog {
   const all: Sighting[] = [];
   const reads = new ShingleIndex();
@@ -66,12 +66,13 @@ export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): S
       shelf.add(sighting);
       if (sighting.kind === 'read') {
         for (const shingle of sighting.shingles) reads.add(shingle, sighting);
-        // Each event of a stream is an answer to one call, and what comes through the gateway nobody invents.
+        // Only reported answers have this bound. Each event of a stream is an answer to one call, and nobody
+        // invents what comes through the gateway.
         const [first, ...others] = isReported(sighting) ? shelf.ofTrace(sighting) : none;
         if (first && others.length >= readsOfTraceMax) pushOut(first);
       }
       if (shelf.count > sightingsMax) pushOut(shelf.oldestOfMost());
-      // The last one stays, whatever its length.
+      // The event that was just added stays, whatever its length.
       for (let it = shelf.oldestOfLongest(); shelf.shingles > shinglesMax; it = shelf.oldestOfLongest()) {
         if (it === undefined || it === sighting) break;
         pushOut(it);
@@ -91,24 +92,30 @@ const isTooOld = ({ atMs }: Sighting, nowMs: number): boolean => nowMs - atMs >=
 
 const shinglesOf = (sighting: Sighting): number => (sighting.kind === 'read' ? sighting.shingles.length : 0);
 
-/** Answers that are reported come from no host. */
+/** Tells whether an agent has reported the answer. Such answers have no host. */
 const isReported = ({ host }: SensitiveRead): boolean => host === '';
 
-/** The removed one is mostly the oldest, which is the first. */
+/** Removes an item. It is mostly the oldest, which stands first. */
 function removeFrom<T>(list: T[], gone: T): void {
   if (list[0] === gone) list.shift();
   else list.splice(list.indexOf(gone), 1);
 }
 
-/** Slots of the filter go by a shingle's highest bits: with all kept shingles every third is taken. */
+/**
+ * The bits of a slot's number, which are a shingle's highest. With `shinglesMax` shingles, four in ten slots
+ * are taken.
+ */
 const slotBits = 18;
 /** The width of a slot, for shingles of 48 bits. */
 const slotWidth = 2 ** (48 - slotBits);
 const slotOf = (shingle: number): number => Math.trunc(shingle / slotWidth);
-/** A slot that so many shingles share stays taken. */
+/** The highest count of a slot. A slot that so many shingles share stays taken. */
 const countMax = 0xff;
 
-/** Finds the reads with a shingle. Nearly none has any, which a byte tells ten times as fast as a map. */
+/**
+ * Finds the reads with a shingle. Nearly all shingles are in no read, which a byte tells ten times as fast as
+ * a map.
+ */
 class ShingleIndex {
   readonly #readsOf = new Map<number, SensitiveRead[]>();
   #counts: Uint8Array | undefined;
@@ -145,12 +152,12 @@ class ShingleIndex {
 }
 
 interface Owned {
-  /** Oldest first; never empty. */
+  /** The agent's events, oldest first. */
   readonly sightings: Sighting[];
   shingles: number;
 }
 
-/** The sightings of one kind, by whose they are. */
+/** The events of one kind, by their agents. */
 class Shelf {
   count = 0;
   shingles = 0;
@@ -179,7 +186,7 @@ class Shelf {
     owned.shingles += shingles;
   }
 
-  /** Events of the same owner and trace, oldest first. */
+  /** Returns the events of the same agent and trace, oldest first. */
   ofTrace(sighting: Sighting): readonly Sighting[] {
     const { sightings } = this.#owners.get(sighting.agentId) ?? { sightings: none };
     return sightings.filter((it) => it.traceId === sighting.traceId);
@@ -195,16 +202,16 @@ class Shelf {
     return this.#ownerWithMost((it) => it.shingles).sightings.find((it) => shinglesOf(it) > 0);
   }
 
-  /** Returns the one that came first, of equals. There is one. */
+  /** Returns the agent with most; of equals the one that came first. There must be one. */
   #ownerWithMost(measure: (owned: Owned) => number): Owned {
     const [first, ...others] = this.#owners.values();
     return others.reduce((most, it) => (measure(it) > measure(most) ? it : most), first as Owned);
   }
 }
 
-/** Returns the logs of the tenants that called last. Later calls drop others. */
+/** Keeps the logs of at most `logsMax` tenants. Beyond that, the log that was used longest ago is dropped. */
 export function createSightingLogs(create: (tenantId: string) => SightingLog = () => createSightingLog()) {
-  /** The one that was used last stands last. */
+  /** The logs by tenant, the one that was used last at the end. */
   const logs = new Map<string, SightingLog>();
 
   function use(tenantId: string, log: SightingLog): void {
@@ -214,7 +221,7 @@ export function createSightingLogs(create: (tenantId: string) => SightingLog = (
 
   return {
     find: (tenantId: string) => logs.get(tenantId),
-    /** Returns the log of the tenant; a new one where there is none. */
+    /** Returns the log of the tenant, a new one where there is none. */
     open(tenantId: string) {
       const log = logs.get(tenantId) ?? create(tenantId);
       use(tenantId, log);
@@ -222,7 +229,7 @@ export function createSightingLogs(create: (tenantId: string) => SightingLog = (
       if (logs.size > logsMax && idle !== undefined) logs.delete(idle);
       return log;
     },
-    /** Forgets what is too old of the tenant, and of the one that has called for the longest time not. */
+    /** Forgets old events of the tenant, and of the tenant whose log was used longest ago. */
     expire(tenantId: string, nowMs: number) {
       const own = logs.get(tenantId);
       if (own) {

@@ -2,16 +2,22 @@ import type { TrustMark } from '../../core/history.ts';
 import type { TrustRecord, TrustTerms } from '../store.ts';
 import { hourMs } from './limits.ts';
 
-/* An agent's trust moves the same in every driver: Lua takes the same steps, in whole numbers. */
+/*
+ * Computes an agent's trust, in the same way for every driver: `history.lua` takes the same steps, in whole
+ * numbers.
+ */
 
 export const trustPartsMax = 10_000;
-/** That are kept and shown. */
+/** The limit of an agent's marks that are kept and shown. */
 export const marksMax = 32;
-/** Bounds the anomalies held against an agent in a day: the unusual alone adds up to no loss of trust. */
+/**
+ * The limit of anomalies that count against an agent in a day. So unusual calls alone do not use up its
+ * trust.
+ */
 export const anomaliesMax = 5;
 const dayMs = 24 * hourMs;
 
-/** Until the configuration says something else. */
+/** How trust comes back until the configuration says something else. */
 export const defaultTrustTerms: TrustTerms = Object.freeze({ parts: 100, calls: 50 });
 
 export const wholeTrust: TrustRecord = Object.freeze({
@@ -21,13 +27,16 @@ export const wholeTrust: TrustRecord = Object.freeze({
   marks: Object.freeze([]),
 });
 
-/** Returns the trust at that time: each whole hour without a call brings some back. */
+/** Returns the trust at a time, in ten-thousandths: each whole hour without a call brings some back. */
 export function trustPartsAt({ parts, atMs }: TrustRecord, nowMs: number, terms: TrustTerms): number {
   const idleHours = atMs === 0 ? 0 : Math.max(0, Math.floor((nowMs - atMs) / hourMs));
   return Math.min(trustPartsMax, parts + idleHours * terms.parts);
 }
 
-/** Adds calls that came within minutes; `isClean` if they were let out with nothing against them. */
+/**
+ * Returns the trust after calls that came within minutes. `isClean` says that they were let out and nothing
+ * counts against them.
+ */
 export function afterCalls(
   trust: TrustRecord,
   calls: {
@@ -48,7 +57,10 @@ export function afterCalls(
   };
 }
 
-/** Adds something that counts against the agent. Trust regained in idle hours before does not offset it. */
+/**
+ * Returns the trust after a mark. Idle hours before it bring trust back first, at most to the full, so they
+ * do not offset it. A day's surplus anomaly changes nothing.
+ */
 export function afterMark(trust: TrustRecord, mark: TrustMark, terms: TrustTerms): TrustRecord {
   if (isOneTooMany(trust.marks, mark)) return trust;
   const parts = Math.max(0, trustPartsAt(trust, mark.atMs, terms) - mark.parts);
@@ -75,13 +87,13 @@ export function trustTrend(marks: readonly TrustMark[]): readonly TrustPoint[] {
   });
 }
 
-/** Answers whether a day's anomalies have taken all that they may, and this is one more. */
+/** Tells whether a day's anomalies have taken all that they may, and this mark is one more. */
 export function isOneTooMany(marks: readonly TrustMark[], { cause, atMs }: TrustMark): boolean {
   if (cause !== 'anomaly') return false;
   return marks.filter((it) => it.cause === 'anomaly' && atMs - it.atMs < dayMs).length >= anomaliesMax;
 }
 
-/** Returns the trust lost within the hour before. */
+/** Returns the trust lost within the hour before `nowMs`, in ten-thousandths. */
 export const lostWithinHour = (marks: readonly TrustMark[], nowMs: number): number =>
   marks.reduce((sum, { parts, atMs }) => (nowMs - atMs < hourMs ? sum + parts : sum), 0);
 
@@ -99,7 +111,7 @@ export const marksText = (marks: readonly TrustMark[]): readonly unknown[] =>
     ...(leftParts === undefined ? [] : [leftParts]),
   ]);
 
-/** Throws where it is not what `marksText` makes. */
+/** Parses what `marksText` makes. Throws a `TypeError` for anything else. */
 export function parseMarks(list: unknown): readonly TrustMark[] {
   if (!Array.isArray(list)) throw new TypeError('marks are a list');
   return list.map((it: unknown) => {

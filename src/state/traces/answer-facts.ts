@@ -1,9 +1,9 @@
 /*
- * Calls are found by what came back on them, too. Answers come after the trace of their call is written, so
- * the state keeps beside the traces which of them have scans with these facts.
+ * Calls can be searched for what came back on them. Answers come after the trace of their call is written. So
+ * the state keeps, beside the traces, which of them have scans with these facts.
  */
 
-/** Facts of answers: orders to the agent were in them, or they were withheld, or cut. */
+/** The facts of answers: orders to the agent were in them, or they were withheld, or cut. */
 export const answerFacts = ['injection', 'blocked', 'redacted'] as const;
 export type AnswerFact = (typeof answerFacts)[number];
 
@@ -18,14 +18,14 @@ export function answerFactsOf(scan: string): readonly AnswerFact[] {
   return answerFacts.filter((it) => holds[it]);
 }
 
-/** Traces of one window that have scans with a fact. */
+/** The traces of one window that have scans with a fact. */
 export interface AnsweredWindow {
   readonly startMs: number;
   readonly traceIds: ReadonlySet<string>;
 }
 
 export interface AnsweredSource {
-  /** The windows of such traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+  /** Yields the windows with such traces, newest first, from that of `newestMs` to that of `oldestMs`. */
   answered(
     fact: AnswerFact,
     newestMs: number,

@@ -16,9 +16,9 @@ export function matchesTrace(filter: TraceFilter, line: string): boolean {
 }
 
 /**
- * Returns a function that narrows a chunk to lines, among which are all that `matchesTrace` takes. A wanted
- * value stands in a trace as JSON writes it. So the bytes of a chunk tell which lines are worth parsing.
- * Looking for what is rare reads the rest at the speed of a search for bytes.
+ * Returns a function that finds the lines of a chunk that may match; all that `matchesTrace` takes are among
+ * them. A wanted value stands in a trace as JSON writes it. So the bytes of a chunk tell which lines are
+ * worth parsing. A search for rare values passes the rest at the speed of a search for bytes.
  */
 export function createSearch(filter: TraceFilter): (lines: Buffer) => Iterable<TraceLine> {
   const [rarest, ...others] = wantedFields(filter).map(([, value]) => Buffer.from(JSON.stringify(value)));
@@ -29,7 +29,10 @@ export function createSearch(filter: TraceFilter): (lines: Buffer) => Iterable<T
   return (lines) => (lines.toString('utf8').toLowerCase().includes(text) ? traceLines(lines) : []);
 }
 
-/** Returns a trace's members, some lists, and what they must be or hold; the rarest come first. */
+/**
+ * Returns the members of a trace that the filter asks for, each with the value that it must equal or, as a
+ * list, contain. The rarest come first.
+ */
 function wantedFields(filter: TraceFilter): [name: string, value: string][] {
   const fields: [string, string | undefined][] = [
     ['tags', filter.tag],

@@ -11,8 +11,8 @@ import {
 } from './stats.ts';
 
 /*
- * Calls are counted by what most searches ask for. Days, hours and minutes whose counts have none of it are
- * passed over unread. What is in a million traces once is found in the few minutes that have it.
+ * Calls are counted by what most searches ask for. A search skips days, hours and minutes whose counts have
+ * none of it. So it finds what a million traces have once by reading a few minutes.
  */
 
 /** A name that calls are counted by. */
@@ -22,11 +22,14 @@ export interface CountedName {
 }
 
 export interface LikelySource {
-  /** The starts of windows that have traces, newest first: from that of `newestMs` to that of `oldestMs`. */
+  /**
+   * Yields the starts of windows that have traces, newest first, from that of `newestMs` to that of
+   * `oldestMs`.
+   */
   starts(newestMs: number, oldestMs: number): Iterable<number> | AsyncIterable<number>;
   /**
-   * Tells for each bucket that begins then whether calls in it may have all these names. It is false only
-   * where there are counts, and none of one of them.
+   * Tells for each bucket, by its start, whether calls in it may have all these names. It is false only where
+   * the bucket has counts, and none of one of the names.
    */
   mayHave(
     interval: StatInterval,
@@ -35,21 +38,21 @@ export interface LikelySource {
   ): MaybePromise<readonly boolean[]>;
 }
 
-/** Buckets that are looked at together, backwards, so that empty ones are skipped in a row. */
+/** The number of buckets that are looked at together, backwards, so that empty ones are skipped in a row. */
 const bucketsAtOnce = { day: 8, hour: 24, minute: 60 } as const;
 const coarsestFirst = ['day', 'hour', 'minute'] as const;
-/** After so many leaps others get their turn, and the search may end. */
+/** The leaps over buckets after which other work gets its turn, and the search may end. */
 const leapsPerTurn = 8;
 
 /** Ends a search that leaps for long without finding anything, and says how far it came. */
 export interface SearchReach {
-  /** Tells whether it has taken long enough. */
+  /** Tells whether the search has taken long enough. */
   isLate(): boolean;
-  /** Set where it ended before the end: nothing later than this is left. */
+  /** The time that the search has reached, set where it ended early. Later traces were all looked at. */
   leftMs?: number;
 }
 
-/** `starts`, without windows in which, by the counts, there is nothing that the filter takes. */
+/** Yields the starts of windows, without those in which, by the counts, nothing passes the filter. */
 export async function* likelyStarts(
   source: LikelySource,
   filter: TraceFilter,
@@ -83,10 +86,13 @@ export async function* likelyStarts(
   }
 }
 
-/** Returns where the longest bucket around a time begins that lacks these names; undefined for none. */
+/**
+ * Returns a function that finds the longest bucket around a time that lacks one of these names. It resolves
+ * to the bucket's start; undefined where there is none.
+ */
 function createBarrenSearch(source: LikelySource, names: readonly CountedName[]) {
   const known = { day: new Map<number, boolean>(), hour: new Map(), minute: new Map() };
-  // A late trace may be missing from a bucket that was forgotten, so the last buckets before that do not
+  // A late trace may be missing from a bucket that was forgotten. So buckets that are soon forgotten do not
   // count.
   const isWhole = (interval: StatInterval, startMs: number): boolean =>
     interval === 'day' || startMs > Date.now() - statKeptMs[interval] + 2 * statIntervals[interval];

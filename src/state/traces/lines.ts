@@ -24,7 +24,7 @@ export function* traceLines(lines: Buffer): Generator<TraceLine> {
   }
 }
 
-/** Yields lines that contain these bytes: a chunk without them costs one search. */
+/** Yields the lines that contain these bytes. A chunk without them costs one search. */
 export function* traceLinesWith(lines: Buffer, wanted: Buffer): Generator<TraceLine> {
   for (let found = lines.indexOf(wanted); found !== -1; ) {
     const next = nextLine(lines, found);
@@ -38,7 +38,10 @@ const lineAt = (lines: Buffer, at: number, next: number) => {
   return { traceId: idAt(lines, at), read: () => traceOf(lines.toString('utf8', at, end)) };
 };
 
-/** Finds a trace's JSON by its id, only at the beginning of a line: traces quote what callers wrote. */
+/**
+ * Finds a trace's JSON by its id. It looks only at the beginning of lines, since traces quote what callers
+ * wrote.
+ */
 export function findTrace(lines: Buffer, traceId: string): string | undefined {
   const wanted = Buffer.from(`${traceId}\t`);
   for (let at = lines.indexOf(wanted); at !== -1; at = lines.indexOf(wanted, at + 1)) {

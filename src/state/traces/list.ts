@@ -9,38 +9,46 @@ import { type LikelySource, likelyStarts, type SearchReach } from './likely.ts';
 import { type TraceLine, traceWindowMs } from './lines.ts';
 
 /*
- * Lists go backwards through windows of one second, since chunks are of one. The traces of a window are read
+ * Lists go backwards through windows of one second, the span of a chunk. The traces of a window are read
  * together, put in the order of their ids, and looked at one by one. A cursor is the id before which the next
  * page begins. So nothing that stood on a page comes again, and nothing is skipped that was findable when its
  * page was read. Another node may later ship a trace with an older id. It is on a page that is still to come,
- * or, where these are past it, on none of this walk.
+ * or, where the walk has passed its id, on none.
  */
 
-/** Those of one tenant. */
+/** The traces of one tenant in one second. */
 export interface TraceWindow {
   readonly startMs: number;
-  /** Chunks in the order in which they came. */
+  /** Yields the chunks in the order in which they came. */
   chunks(): Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 
 /** Traces of one tenant, as a driver has them. */
 export interface TraceSource extends LikelySource, AnsweredSource {
-  /** Those windows, in that order; a driver may begin to read some before they are asked for. */
+  /**
+   * Yields the windows with these starts, in that order. A driver may begin to read some before they are
+   * asked for.
+   */
   windows(starts: AsyncIterable<number>): AsyncIterable<TraceWindow>;
 }
 
-/** Ends a page after the window in which so much was read: searches for rare calls take several pages. */
+/**
+ * The bytes, or windows, that are read for a page before it ends. Searches for rare calls take several pages.
+ */
 const bytesPerPage = 8 * 1024 * 1024;
 const windowsPerPage = 2_000;
-/** Ends a page that has taken so long and looked at a hundred: whoever waits asks for the next one. */
+/**
+ * The time after which a page ends, in milliseconds, once it has read `windowsPerPageMin` windows. Whoever
+ * waits asks for the next one.
+ */
 const pageMsMax = 120;
 const windowsPerPageMin = 100;
-/** After so much, or so many windows, others get their turn: half a megabyte takes a millisecond. */
+/** The bytes, or windows, after which other work gets its turn. Half a megabyte takes a millisecond. */
 const bytesPerTurn = 256 * 1024;
 const windowsPerTurn = 25;
 const exportedMax = 250;
 
-/** One page. What stands twice, since it came twice, is listed once, as it came first. */
+/** Returns one page. A trace that came twice is listed once, as it came first. */
 export async function listTraces(
   source: TraceSource,
   filter: TraceFilter,
@@ -66,9 +74,9 @@ export async function listTraces(
 }
 
 /**
- * Yields all of them, as the pages of a list would have them, in small batches; nothing is read before it is
- * asked for. Batches may be empty: whoever looks for what is rare hears of it now and then that the search
- * goes on, and may end it.
+ * Yields all traces in small batches, in the order of a list; nothing is read before it is asked for. Batches
+ * may be empty. So a caller who looks for rare traces learns now and then that the search goes on, and may
+ * end it.
  */
 export async function* exportTraces(
   source: TraceSource,
@@ -98,7 +106,7 @@ export async function* exportTraces(
 interface WalkedWindow {
   readonly startMs: number;
   readonly bytes: number;
-  /** Newest first, decoded one by one. */
+  /** The matching traces, newest first, decoded one by one. */
   readonly found: Iterable<{ readonly traceId: string; readonly trace: string }>;
 }
 
@@ -135,7 +143,7 @@ async function* walk(
       bytesInTurn = 0;
       windowsInTurn = 0;
     }
-    // Equal ones stay in the order in which they came.
+    // Traces with one id stay in the order in which they came.
     lines.sort((a, b) => (a.traceId < b.traceId ? 1 : a.traceId > b.traceId ? -1 : 0));
     yield { startMs: window.startMs, bytes, found: matching(lines, filter) };
     windowsInTurn += 1;
@@ -146,7 +154,7 @@ async function* walk(
   }
 }
 
-/** The starts of windows that have answers with the fact; `answered` gets the traces of each. */
+/** Yields the starts of windows that have answers with the fact. `answered` gets the traces of each. */
 async function* answeredStarts(
   source: AnsweredSource,
   fact: AnswerFact,
@@ -169,7 +177,7 @@ function* matching(lines: readonly TraceLine[], filter: TraceFilter) {
   }
 }
 
-/** More than any id. */
+/** A bound that is greater than any id. */
 const afterAll = 'g';
 const cursorShape = /^[0-9a-f]{8}-[0-9a-f]{4}[0-9a-f-]{0,23}$/;
 
@@ -184,7 +192,7 @@ function firstBound(cursor: string | undefined, beforeMs: number | undefined): s
 
 const toCursor = (before: string): string => Buffer.from(before).toString('base64url');
 
-/** Returns the last millisecond of which an id may be less than `before`. */
+/** Returns the last millisecond whose ids may be less than `before`. */
 function lastMsBefore(before: string): number {
   if (before === afterAll) return Number.MAX_SAFE_INTEGER - traceWindowMs;
   const ms = Number.parseInt(before.slice(0, 8) + before.slice(9, 13), 16);

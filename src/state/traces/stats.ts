@@ -1,8 +1,8 @@
 import { createCache } from '../cache.ts';
 
 /*
- * Counts of calls by minute, hour and day (UTC), for charts. They are made where journal lines are stored, in
- * the same step, so that each call counts once. Calls pay nothing for them.
+ * Counts calls by minute, hour and day (UTC), for charts. The counts are made where journal lines are stored,
+ * in the same step, so that each call counts once. Calls pay nothing for them.
  */
 
 export const statIntervals = { minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const;
@@ -10,16 +10,16 @@ export type StatInterval = keyof typeof statIntervals;
 export const statIntervalNames = Object.keys(statIntervals) as readonly StatInterval[];
 
 /**
- * The dimensions of the counts. A call has one value of each, but as many reasons as it has; missing values
- * are not counted.
+ * The dimensions of the counts. A call has one value of each, but several reasons. Missing values are not
+ * counted.
  */
 export const statDimensions = ['decision', 'reason', 'band', 'tool', 'agent'] as const;
 export type StatDimension = (typeof statDimensions)[number];
 
 /**
- * Further dimensions that no chart shows: they tell searches which buckets have none of a name. A call may
- * have several tags and classes. Counts from before there were any of these lack them, so that they come with
- * the number of calls that they are of.
+ * Further dimensions, which no chart shows. They tell searches which buckets have none of a name. A call may
+ * have several tags and classes. Counts of older versions lack these dimensions, so their counts come with
+ * the number of calls that they cover.
  */
 const searchDimensions = ['operation', 'class', 'tag'] as const;
 export type SearchDimension = (typeof searchDimensions)[number];
@@ -27,22 +27,22 @@ export const isSearchDimension = (name: string): name is SearchDimension =>
   (searchDimensions as readonly string[]).includes(name);
 export type SearchCounts = Record<SearchDimension, StatNames> & { calls: number };
 
-/** Names by which one bucket counts; calls with further ones count under `otherName`. */
+/** The limit of names in one dimension of a bucket; calls with further names count under `otherName`. */
 export const statNamesMax = 256;
-/** No name of a call is empty. */
+/** The name of all further calls: no name of a call is empty. */
 export const otherName = '';
-/** The counted part of a longer name: those of rules and catalogues are shorter. */
+/** The length of the counted part of a name, in characters. Names of rules and catalogues are shorter. */
 export const statNameLengthMax = 128;
 
 const dayMs = 86_400_000;
 
-/** How long buckets are kept; days as long as the traces of their tenant. */
+/** How long buckets are kept, in milliseconds. Days are kept as long as the traces of their tenant. */
 export const statKeptMs = { minute: 2 * dayMs, hour: 60 * dayMs } as const;
 
 export const statStart = (ms: number, interval: StatInterval): number =>
   Math.floor(ms / statIntervals[interval]) * statIntervals[interval];
 
-/** Calls by name. */
+/** The number of calls by name. */
 export type StatNames = Record<string, number>;
 export type StatCounts = Record<StatDimension, StatNames>;
 
@@ -66,13 +66,13 @@ export function addSearchCounts(into: SearchCounts, from: Partial<SearchCounts>)
   for (const dimension of searchDimensions) addNames(into[dimension], from[dimension] ?? {}, statNamesMax);
 }
 
-/** Names come from requests: none of them may mean something to an object. */
+/** Returns an object that inherits nothing, since names come from requests. */
 const newNames = (): StatNames => Object.create(null) as StatNames;
 
-/** Names without room count under `otherName`. */
+/** Adds counts. Names without room count under `otherName`. */
 function addNames(into: StatNames, from: StatNames, namesMax: number): void {
   if (namesMax === Number.POSITIVE_INFINITY) {
-    // A day of minutes has a hundred thousand of them.
+    // The minutes of a day have a hundred thousand names, so this path does little for each.
     for (const name in from) into[name] = (into[name] ?? 0) + (from[name] ?? 0);
     return;
   }
@@ -85,7 +85,7 @@ function addNames(into: StatNames, from: StatNames, namesMax: number): void {
   }
 }
 
-/** Sums of buckets may have more names than one bucket. */
+/** Adds counts. A sum of several buckets may have more names than one bucket: see `namesMax`. */
 export function addCounts(into: StatCounts, from: Partial<StatCounts>, namesMax = statNamesMax): void {
   for (const dimension of statDimensions) addNames(into[dimension], from[dimension] ?? {}, namesMax);
 }
@@ -107,20 +107,23 @@ const reasonsMember = '"reason_codes":[';
 const classesMember = '"classifications":[';
 const tagsMember = '"tags":[';
 const factsMax = 4_096;
-/** A longer piece of a trace is parsed each time. */
+/** The longest piece of a trace that is remembered, in characters. A longer one is parsed each time. */
 const sliceLengthMax = 1_024;
 
 /**
- * Reads these facts from traces without parsing them. Within a text of JSON each quote is escaped. So a name
- * with its quotes and its colon can only be that member. The gateway writes it at the top, before anything
- * that is nested. `latin1` says that the text has a character for each byte of UTF-8.
+ * Reads the counted facts from traces without parsing them. Within a text of JSON each quote is escaped. So a
+ * name with its quotes and its colon can only be that member. The gateway writes it at the top, before
+ * anything that is nested. `latin1` says that the text has a character for each byte of UTF-8.
  */
 export class FactReader {
   readonly #coding: 'text' | 'latin1';
-  // A slice would keep the batch that it is of in memory: keys and values are copies.
+  // Keys and values are copies, since a slice would keep its whole batch in memory.
   readonly #names = createCache<string>(factsMax);
   readonly #lists = createCache<readonly string[]>(factsMax);
-  /** Each member's last place, so that lines without it do not search all those behind them. */
+  /**
+   * The text that was read last. `#found` has the last place of each member in it, so that lines without a
+   * member do not search all later ones.
+   */
   #searched = '';
   readonly #found = new Map<string, number>();
 
@@ -128,7 +131,7 @@ export class FactReader {
     this.#coding = coding;
   }
 
-  /** Reads the trace between these places. Traces of one text come in their order. */
+  /** Reads the trace between these places. The traces of one text must come in their order. */
   read(text: string, start: number, end: number): TraceFacts {
     if (text !== this.#searched) this.#found.clear();
     this.#searched = text;
@@ -156,12 +159,12 @@ export class FactReader {
     try {
       return JSON.parse(this.#decode(slice)) as T;
     } catch {
-      // Such a line cannot be counted by it; it is kept and listed as it is.
+      // Such a line is not counted by this fact; it is kept and listed as it is.
       return otherwise;
     }
   }
 
-  /** Behind the member, where it stands in the line. */
+  /** Returns the place behind a member; undefined where the line has none. */
   #placeOf(text: string, member: string, start: number, end: number): number | undefined {
     let at = this.#found.get(member) ?? start - 1;
     if (at !== Number.POSITIVE_INFINITY && at < start) {
@@ -199,14 +202,14 @@ export class FactReader {
   }
 }
 
-/** Reasons, classes and tags of one call; further ones count together, as one. */
+/** The limit of a call's reasons, and of its classes and tags; further ones count together, as one. */
 const reasonsMax = 32;
 const none: readonly string[] = [];
 
-/** Returns the name in its counted form. */
+/** Returns a name in its counted form. */
 export const statName = (name: string): string => name.slice(0, statNameLengthMax).toWellFormed();
 
-/** Behind the quote that ends the text of JSON which begins there. */
+/** Returns the place behind the quote that ends a text of JSON; `end` where it has no end. */
 function endOfText(text: string, from: number, end: number): number {
   for (let at = text.indexOf('"', from); at !== -1 && at < end; at = text.indexOf('"', at + 1)) {
     let backslashes = 0;
@@ -216,7 +219,7 @@ function endOfText(text: string, from: number, end: number): number {
   return end;
 }
 
-/** Counts of the calls of one tenant and minute. */
+/** The counts of the calls of one tenant and minute. */
 export interface MinuteCounts {
   readonly tenantId: string;
   readonly startMs: number;
@@ -230,7 +233,7 @@ interface Counted {
   readonly decision: string;
 }
 
-/** Sums up the calls of a batch. */
+/** Sums up the calls of a batch by tenant and minute. */
 export function createStatTally(): {
   add(call: Counted, atMs: number, facts: TraceFacts): void;
   take(): readonly MinuteCounts[];
@@ -269,14 +272,14 @@ export function createStatTally(): {
   };
 }
 
-/** Counts as they were stored, as an object that inherits nothing. */
+/** Returns stored counts as an object that inherits nothing. */
 export function toCounts(stored: Partial<StatCounts>): StatCounts {
   const counts = noCounts();
   for (const dimension of statDimensions) Object.assign(counts[dimension], stored[dimension]);
   return counts;
 }
 
-/** Not bounded: a batch is. */
+/** Adds one call. The names have no bound here, since a batch has one. */
 function bump(names: StatNames, name: string): void {
   names[name] = (names[name] ?? 0) + 1;
 }
