@@ -8,9 +8,15 @@ import { readRecord, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
 const claimsMax = 5;
-/** Follows the tenant until its record is written: such a claim may be taken over, a confirmed one not. */
+/**
+ * The sign behind the tenant in a claim until the record is written. Such a claim may be taken over, a
+ * confirmed one may not.
+ */
 const unconfirmed = '?';
-/** Whoever claimed the id is given this time to write the record: `looksMax` looks, `lookEveryMs` apart. */
+/**
+ * How often the record of a claim is looked for, each `lookEveryMs`. Another tenant that claimed the id has
+ * so long to write it.
+ */
 const looksMax = 40;
 const lookEveryMs = 50;
 
@@ -30,7 +36,10 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
   const readOf = (tenantId: string, agentId: string) =>
     readRecord<AgentRecord>(connection, names.of(tenantId).agents, agentId);
 
-  /** Returns the record once its claim is confirmed; undefined if another tenant has taken it over. */
+  /**
+   * Adds the record and confirms its claim. Returns the record; undefined if another tenant has taken over
+   * the claim.
+   */
   async function addClaimed(agent: AgentRecord): Promise<AgentRecord | undefined> {
     const { agentId, tenantId } = agent;
     const added = await commits.write(tenantId, (change) => add(change, agent));
@@ -41,7 +50,10 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
   }
 
   return {
-    /** The tenant claims the agent's id first. A claim whose record was never written counts for nothing. */
+    /**
+     * Claims the agent's id for the tenant, then adds the record. A claim whose record was never written
+     * counts for nothing.
+     */
     async ensureAgent(agent) {
       const { agentId, tenantId } = agent;
       const own = `${tenantId}${unconfirmed}`;

@@ -4,10 +4,15 @@ import { traceWindowMs } from '../traces/lines.ts';
 import { secondOf } from './link/chunks.ts';
 import type { RedisConnection } from './link/connection.ts';
 
-/** Traces that one question brings; those of one second come together, however many they are. */
+/**
+ * The number of traces that one question brings. Those of one second come together, however many they are.
+ */
 const tracesAtOnce = 256;
 
-/** Reads the traces of such a key, second by second: `AnsweredSource` of `traces/answer-facts.ts`. */
+/**
+ * Yields the traces of a key second by second, newest first: see `AnsweredSource` of
+ * `traces/answer-facts.ts`.
+ */
 export async function* answeredOf(
   connection: RedisConnection,
   key: string,
@@ -26,7 +31,7 @@ export async function* answeredOf(
     }
     const isLast = flat.length < 2 * tracesAtOnce;
     const found = [...seconds];
-    // The last second may have more of them than came.
+    // The last second may have more traces than came.
     const cut = isLast ? undefined : found.pop();
     for (const [second, traceIds] of found) yield { startMs: second * traceWindowMs, traceIds };
     if (!cut) return;

@@ -20,12 +20,12 @@ import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { readRecord, toRecord } from './records.ts';
 
-/** Leads to the last approval of a call. */
+/** Returns the field that leads to the last approval of a call. */
 const linkOf = ({ callHash }: ApprovalRecord): string => `call:${callHash}`;
-/** Leads to the last denial of what one key may ask as several agents. */
+/** Returns the field that leads to the last denial of what one key may ask as several agents. */
 const denialLinkOf = ({ denialHash }: ApprovalRecord): string => `denied:${denialHash}`;
 
-/** The time for which an ended approval waits to be announced, where no daemon runs. */
+/** How long an ended approval waits to be announced where no daemon runs, in milliseconds. */
 const untoldMs = 86_400_000;
 
 const boundsOf = (
@@ -49,7 +49,7 @@ function waitNoMore({ names, leave }: Change, { approvalId, ownAgentId }: Approv
   leave(names.pendingOf(ownAgentId), approvalId);
 }
 
-/** From then on it may make room. */
+/** Notes the time from which the approval may make room. */
 function endLater({ names, endRecord }: Change, approval: ApprovalRecord, nowMs: number): void {
   endRecord({
     key: names.approvalEnds,
@@ -125,7 +125,8 @@ async function open({ connection, names }: Link, change: Change, approval: Appro
   const { createdAtMs: fromMs } = approval;
   for (const [key, most] of boundsOf(change, approval))
     if (!(await change.hasRoom(key, fromMs, most))) throw tooManyPending();
-  // Before there is anything to be found by it: it lies on another node than what is the tenant's own.
+  // The tenant is noted first, so that its approvals are found. This key may lie on another node than the
+  // tenant's own keys.
   await connection.call('HSETNX', names.approvalTenants, approval.tenantId, approval.tenantId);
   beginToWait(change, approval);
   change.putRecord(approvals, approval.approvalId, approval);
@@ -136,7 +137,7 @@ async function open({ connection, names }: Link, change: Change, approval: Appro
   return { kind: 'pending', approval, isNew: true };
 }
 
-/** Expires the approvals of one tenant. */
+/** Writes down which approvals of one tenant have expired, and returns them. */
 async function expireOf(
   { connection, names, commits }: Link,
   tenantId: string,
@@ -145,7 +146,7 @@ async function expireOf(
   const { pending } = names.of(tenantId);
   const range = [pending, '-inf', nowMs, 'BYSCORE', 'LIMIT', 0, expiredPerStepMax] as const;
   const ended = async () => (await connection.call('ZRANGE', ...range)) as string[];
-  // Most of the time there is none, and nothing is written.
+  // Most of the time none has expired, and nothing is written.
   if ((await ended()).length === 0) return [];
   return commits.write(tenantId, async (change) => {
     const ids = await ended();
@@ -156,7 +157,7 @@ async function expireOf(
   });
 }
 
-/** Returns the approval that the link leads to. */
+/** Returns the approval that a link leads to; undefined where it leads to none. */
 async function linkedTo(change: Change, link: string): Promise<ApprovalRecord | undefined> {
   const { approvals } = change.names;
   const id = await change.read(approvals, link);
@@ -171,7 +172,7 @@ async function linkDenial(change: Change, denied: ApprovalRecord): Promise<void>
   change.put(change.names.approvals, `denial:${denied.approvalId}`, link);
 }
 
-/** Returns the grant, denial or pending approval that answers this one, if one stands. */
+/** Returns the grant, denial or pending approval that answers this one; undefined where none does. */
 async function standingFor(change: Change, approval: ApprovalRecord): Promise<Hold | undefined> {
   for (const link of [linkOf(approval), denialLinkOf(approval)]) {
     const found = await linkedTo(change, link);
@@ -185,8 +186,8 @@ async function standingFor(change: Change, approval: ApprovalRecord): Promise<Ho
 }
 
 /**
- * Returns the approval at that time, which holds from now on: no process with a slower clock decides it any
- * more. A superseded approval has expired, whatever the time.
+ * Returns the approval at a time. Where it has ended, that is written down, so no process with a slower clock
+ * decides it later. A superseded approval has ended, whatever the time.
  */
 async function standingAt(
   change: Change,

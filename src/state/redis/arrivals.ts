@@ -4,9 +4,9 @@ import { fromChunk, idBytes } from './link/chunks.ts';
 import type { RedisConnection } from './link/connection.ts';
 import type { CallNames } from './link/names.ts';
 
-/* Which chunks came last, on whichever node: a stream of their places, which forgets the oldest ones. */
+/* Reads which chunks came last, on whatever node. A stream has their places, and forgets the oldest ones. */
 
-/** That one answer has. */
+/** The limit of chunks in one answer. */
 const chunksMax = 32;
 const beginning = '0-0';
 const positionShape = /^\d{1,15}-\d{1,15}$/;
@@ -28,7 +28,7 @@ export async function arrivalsSince(
   const entries = (await connection.callBuffers('XRANGE', ...range)) as Entry[];
   const [first] = entries;
   if (!first) return { ...nothing, position };
-  // The last one that was told is still there, or those behind it may be gone as well.
+  // Where the chunk of the position is gone, chunks behind it may be gone as well.
   const isFollowed = first[0].toString() === position;
   const fresh = isFollowed ? entries.slice(1) : entries;
   const traces = await Promise.all(fresh.map((it) => tracesOf(connection, names, it)));
@@ -49,7 +49,10 @@ async function tracesOf(connection: RedisConnection, names: CallNames, [, fields
   return [...traceLines(fromChunk(chunk))].filter(({ traceId }) => isNew(traceId)).map((it) => it.read());
 }
 
-/** A chunk may have lines that had come before; then it is said which ones are new, each once. */
+/**
+ * Returns a function that tells once for each new line of a chunk that it is new. Lines may have come before;
+ * `news` then has the ids of the new ones.
+ */
 function newIn(news: Buffer | undefined): (traceId: string) => boolean {
   if (!news || news.length === 0) {
     const seen = new Set<string>();

@@ -4,8 +4,8 @@ import type { Link } from './link/link.ts';
 import { parseCursor } from './link/pages.ts';
 
 /*
- * The audit log of a tenant is a list: the entry with number n is the n-th, as its hash (64 characters) and
- * its text. Nothing is ever taken from it.
+ * Keeps the audit log of a tenant in a list. The entry with number n is the n-th, as its hash (64 characters)
+ * and its text. Nothing is ever removed from it.
  */
 
 const chunkMax = 500;

@@ -5,9 +5,15 @@ import type { BudgetCharge, Store } from '../store.ts';
 import type { Link } from './link/link.ts';
 import type { CallNames } from './link/names.ts';
 
-/* Charges to budgets: a hash for each day, which `admit.lua` adds to and `record.lua` takes back from. */
+/*
+ * Keeps charges to budgets in a hash for each day, which `admit.lua` adds to and `record.lua` takes back
+ * from.
+ */
 
-/** Keys of days that scripts are given behind their other keys, and the numbers that these have there. */
+/**
+ * Returns the keys of the charged days, which scripts get behind their other keys. `numberOf` returns the
+ * number of a charge's day among all keys.
+ */
 function daysOf(own: CallNames, charges: readonly Charge[], keysBefore: number) {
   const days = [...new Set(charges.map((it) => it.day))];
   return {
@@ -16,7 +22,7 @@ function daysOf(own: CallNames, charges: readonly Charge[], keysBefore: number) 
   };
 }
 
-/** The budgets of a call, as `admit.lua` wants them. */
+/** Returns the budgets of a call, as arguments of `admit.lua`. */
 export const toBudgetArgs = (
   charges: readonly BudgetCharge[],
   numberOf: (charge: Charge) => number,

@@ -21,28 +21,40 @@ import { scripts } from './scripts/scripts.ts';
 
 /*
  * Keeps the usual behaviour of agents, their trust, and recent events. `record.lua` adds to the hashes and
- * `admit.lua` answers them; each tenant has a stream of events. A node gets the events that it does not know
+ * `admit.lua` answers them. Each tenant has a stream of events. A node gets the events that it does not know
  * yet with its next call.
  */
 
 /** The events of a tenant that a node knows. */
 export type SightingsSeen = Pick<RedisHistory, 'lastId' | 'learn'>;
 
-/** That `admit.lua` answers at once. */
+/** The number of events that `admit.lua` answers at once. */
 const answeredMax = 16;
-/** Asked for at once by a node that has missed more. */
+/** The number of events that a node asks for at once when it has missed more. */
 const pageMax = 64;
-/** Entries of a stream: what was pushed out is deleted from it, and this holds where nobody does so. */
+/**
+ * The limit of a stream's entries. Nodes delete the events that they push out; this limit holds where none
+ * does.
+ */
 const streamMax = 4_096;
 const pagesMax = 2 * (streamMax / pageMax);
-/** Every so many entries the stream is cut by length, not time: Redis does one of both with an entry. */
+/**
+ * After so many entries the stream is cut by length instead of time. Redis does only one of both with an
+ * entry.
+ */
 const cutEvery = 64;
-/** Base64 of some 16,000 shingles, taken in in 2 to 3 ms. */
+/**
+ * The text of events that is read in one turn, in characters: base64 of some 16,000 shingles, which takes 2
+ * to 3 ms.
+ */
 const charsInTurn = 128 * 1024;
 
 type Entry = readonly [id: string, text: string];
 
-/** `onError` is told of what could not be noted. */
+/**
+ * Reads and writes what is remembered of agents. `onError` receives the error where an event could not be
+ * noted.
+ */
 export class RedisHistory {
   readonly #link: Link;
   readonly #onError: (error: unknown) => void;
@@ -66,19 +78,19 @@ export class RedisHistory {
     this.#noted += 1;
     const bound =
       this.#noted % cutEvery === 0 ? ['MAXLEN', streamMax] : ['MINID', oldestId(this.lastId(tenantId))];
-    // Plain commands, in this order on one connection: one that Redis may not know yet would come to it
-    // behind the next call.
+    // These plain commands reach Redis before the next call. A script that Redis does not know yet would be
+    // sent a second time, behind that call.
     this.#link.connection.call('XADD', key, ...bound, '*', 's', text).catch(this.#onError);
     this.#link.connection.call('PEXPIRE', key, sightingsKeptMs).catch(this.#onError);
   }
 
-  /** Id of the last entry; '-' where there was none. */
+  /** Returns the id of the last event that this node knows; '-' where it knows none. */
   lastId(tenantId: string): string {
     const log = this.#logs.find(tenantId);
     return (log && this.#lastIds.get(log)) ?? '-';
   }
 
-  /** Takes in what `admit.lua` answers, and asks for more where that was not all. */
+  /** Adds the events that `admit.lua` answered, and asks for more where those were not all. */
   learn(tenantId: string, entries: string, nowMs: number): MaybePromise<Sightings> {
     if (entries === '') {
       this.#logs.expire(tenantId, nowMs);
@@ -127,7 +139,7 @@ export class RedisHistory {
   #add(tenantId: string, entries: readonly Entry[], nowMs: number): Sightings {
     const log = this.#logs.open(tenantId);
     for (const [id, text] of entries) {
-      // Two calls may have asked at once.
+      // Two calls may have asked at once, and got the same events.
       if (!isAfter(id, this.#lastIds.get(log) ?? '-')) continue;
       this.#lastIds.set(log, id);
       const sighting = fromStored(text);
@@ -140,8 +152,8 @@ export class RedisHistory {
   }
 
   /**
-   * Events that this node has dropped for lack of room are not handed to anybody any more: other nodes would
-   * drop them as well.
+   * Deletes the events that this node has dropped for lack of room from the stream. Other nodes would drop
+   * them as well.
    */
   #dropPushedOut(tenantId: string): void {
     const gone = this.#pushedOut.flatMap((it) => this.#ids.get(it) ?? []);
@@ -152,7 +164,10 @@ export class RedisHistory {
         .catch(this.#onError);
   }
 
-  /** An idle or new node has missed more than an answer holds. All calls that come meanwhile share a wait. */
+  /**
+   * Reads what an idle or new node has missed, which is more than an answer holds. All calls that come
+   * meanwhile share the promise.
+   */
   #catchUp(tenantId: string, nowMs: number): Promise<Sightings> {
     const running =
       this.#catchingUp.get(tenantId) ??
@@ -174,7 +189,7 @@ export class RedisHistory {
     return this.#logs.find(tenantId) ?? noSightings;
   }
 
-  /** Other calls have their turn in between. */
+  /** Adds events in turns, between which other calls are handled. */
   async #addInTurns(tenantId: string, entries: readonly Entry[], nowMs: number): Promise<void> {
     let chars = 0;
     for (const entry of entries) {
@@ -192,7 +207,7 @@ function toEntry(line: string): Entry {
   return [line.slice(0, space), line.slice(space + 1)];
 }
 
-/** Ids of a stream are a time and a number. */
+/** Tells whether an id of a stream comes after another. Such ids are a time and a number. */
 function isAfter(id: string, last: string): boolean {
   if (last === '-') return true;
   const [ms = 0, seq = 0] = id.split('-').map(Number);
@@ -200,7 +215,9 @@ function isAfter(id: string, last: string): boolean {
   return ms > lastMs || (ms === lastMs && seq > lastSeq);
 }
 
-/** Ids hold the time of Redis: nobody's clock can be wrong. */
+/**
+ * Returns the time of the oldest events to keep. Ids have the time of Redis, so no node's clock can be wrong.
+ */
 const oldestId = (lastId: string): number =>
   lastId === '-' ? 0 : Math.max(0, Number(lastId.split('-')[0]) - sightingsKeptMs);
 
@@ -215,7 +232,7 @@ function fromStored(text: string): Sighting {
 /** The usual behaviour of an agent, without what the present call adds. */
 export type UsualOf = Omit<Habits, 'lately' | 'mutations'>;
 
-/** What `admit.lua` answers of it. */
+/** Parses the usual behaviour of an agent as `admit.lua` answers it. */
 export function parseUsual(text: string | undefined): UsualOf {
   const numbers = (text ?? '').split(',').map(Number);
   const [calls = 0, firstMs = 0, callsAroundHour = 0, sized = 0, sizeSum = 0, sizeSquares = 0, ...rest] =
@@ -224,7 +241,7 @@ export function parseUsual(text: string | undefined): UsualOf {
   return { calls, firstMs, callsAroundHour, sized, sizeSum, sizeSquares, windows, windowCalls };
 }
 
-/** Returns the same of its trust, without what was held against it. */
+/** Parses the trust of an agent as `admit.lua` answers it, without the marks. */
 export function parseTrust(text: string | undefined): Omit<TrustRecord, 'marks'> {
   const [parts = trustPartsMax, clean = 0, atMs = 0] = (text ?? '').split(',').map(Number);
   return { parts, clean, atMs };

@@ -12,14 +12,17 @@ import type { TenantNames } from './link/names.ts';
 import { toRecord } from './records.ts';
 
 /*
- * The hot path. A node remembers the records behind a key with the tenant's revision that they were read at.
- * It judges by what it remembers. One script then takes from the numbers if that is still the revision. If it
- * is not, the script answers the fresh records, and the node judges again. So no node is ever behind, and a
- * call costs one round trip, which calls of the same turn share. The first call of a key costs two more.
+ * Admits calls, on the hot path. A node remembers the records behind a key, with the tenant's revision that
+ * they were read at, and judges by them. One script then takes from the numbers if that is still the
+ * revision. If it is not, the script answers the fresh records, and the node judges again. So no node is ever
+ * behind, and a call costs one round trip, which calls of the same turn share. The first call of a key costs
+ * two more.
  */
 
 interface HoldersOptions {
-  /** `caller`: the time of the request counts; `server`: that of Redis, which all nodes share. */
+  /**
+   * The clock that counts. `caller`: the time of the request; `server`: that of Redis, which all nodes share.
+   */
   readonly clock: 'server' | 'caller';
   readonly sightings: SightingsSeen;
   readonly agentById: (agentId: string) => Promise<AgentRecord | undefined>;
@@ -28,19 +31,22 @@ interface HoldersOptions {
 interface Known {
   readonly tenantId: string;
   readonly keyId: string;
-  /** Made once: every call asks for them. */
+  /** The names of the tenant's keys. They are made once, since every call needs them. */
   readonly own: TenantNames;
   /** The revision of the records; '' where none were read yet. */
   revision: string;
   holder: Holder | undefined;
-  /** Agents that calls have named, of this tenant and of the same revision. */
+  /** Other agents of this tenant that calls have named, at the same revision. */
   readonly named: Map<string, AgentRecord>;
   seenAtMs: number;
 }
 
 const knownMax = 32_768;
 const namedMax = 256;
-/** Records that change more often while one call is judged are not to be judged by. */
+/**
+ * The limit of reads of the records for one call. Where they change more often meanwhile, the call is not
+ * judged.
+ */
 const readsMax = 5;
 
 const hashShape = /^[0-9a-f]{64}$/;
@@ -81,7 +87,7 @@ export class Holders {
     if (!it) return notKnown;
     for (let reads = 0; reads < readsMax; reads += 1) {
       const named = await this.#namedAgent(it, request.agentId);
-      // From here to the question nothing is awaited: what is judged by and its revision belong together.
+      // Nothing is awaited from here to the question, so that the records and their revision belong together.
       const { holder } = it;
       const inTenant = named?.tenantId === it.tenantId ? named.agentId : undefined;
       const examined = holder && examine(holder, named, request);
@@ -101,7 +107,7 @@ export class Holders {
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
     const it = this.#known.get(keyHash);
     if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
-    // The records that have changed since may be this very key, or its agent.
+    // A record that has changed since may be that of this very key, or of its agent.
     if (!this.#link.revisions.isLastOfKeys(it.tenantId, it.revision)) return undefined;
     return identifyHolder(it.holder, nowMs);
   }
@@ -122,7 +128,10 @@ export class Holders {
     );
   }
 
-  /** Runs the script once: undefined if there are fresh records to judge by, false if the key is gone. */
+  /**
+   * Runs the script once. Resolves to undefined if there are fresh records to judge by, and to false if the
+   * key is gone.
+   */
   async #ask(keyHash: string, it: Known, request: Asking): Promise<RedisAnswer | undefined | false> {
     const { named } = request;
     const needsNamed = named !== undefined && !it.named.has(named);
@@ -140,7 +149,7 @@ export class Holders {
     return this.#learn(keyHash, it, answer.revision, named, answer.fields.map(String)) ? undefined : false;
   }
 
-  /** False where the records are not those of this hash. */
+  /** Remembers fresh records. Returns false where they are not those of this hash. */
   #learn(
     keyHash: string,
     it: Known,
@@ -170,8 +179,8 @@ export class Holders {
   }
 
   /**
-   * Reads the agent where it is not the key's own. An agent never changes its tenant; the script reads the
-   * rest of its record.
+   * Returns the agent that a call names; undefined where it is the key's own or unknown. Only its tenant,
+   * which never changes, is taken from here; the script reads the rest of its record.
    */
   async #namedAgent({ holder, named }: Known, agentId: string | undefined) {
     if (agentId === undefined || !holder || agentId === holder.key.agentId) return undefined;

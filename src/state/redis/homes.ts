@@ -3,7 +3,10 @@ import type { HomeStore } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/** Homes of credentials: a hash for each tenant, whose fields hold when they end and the home. */
+/**
+ * Keeps the homes of credentials in a hash for each tenant. Its fields hold the time at which a home ends,
+ * and the home.
+ */
 export const createRedisHomes = ({ connection, names }: Link): HomeStore => ({
   async homesOf(tenantId, credentials, nowMs) {
     if (credentials.length === 0) return [];

@@ -5,7 +5,7 @@ import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { readRecord, toRecord } from './records.ts';
 
-/** Leads to the incident that is not closed. */
+/** Returns the field that leads to the incident of this cause that is not closed. */
 const linkOf = ({ agentId, trigger }: IncidentRecord): string => `open:${agentId}\n${trigger}`;
 
 const isWanted = (it: IncidentRecord, { status, agentId, severity }: IncidentFilter): boolean =>

@@ -85,8 +85,9 @@ const find = ({ connection, names }: Link, tenantId: string, keyId: string) =>
   readRecord<KeyRecord>(connection, names.of(tenantId).keys, keyId);
 
 /**
- * Makes the hash lead to the key. It stands before the record, on another node of a cluster perhaps; one
- * whose record was never written leads nowhere, and may be taken over.
+ * Makes the hash lead to the key. Throws CONFLICT where it leads to another one. This entry is written before
+ * the record, perhaps on another node of a cluster. An entry whose record was never written leads nowhere,
+ * and may be taken over.
  */
 async function claimHash(link: Link, { keyId, tenantId, hash }: KeyRecord): Promise<void> {
   const { connection, names } = link;

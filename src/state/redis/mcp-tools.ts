@@ -6,12 +6,15 @@ import type { Link } from './link/link.ts';
 import { indexPlaceOf, readPage } from './link/pages.ts';
 import { toRecord } from './records.ts';
 
-/** Beside the record, because `admit.lua` answers them. */
+/**
+ * Returns the field of the concerns about a server's tools. It stands beside the record, because `admit.lua`
+ * answers it.
+ */
 export const concernsField = (serverId: string): string => `concerns:${serverId}`;
 
 /**
- * The tools that MCP servers have listed: a record of each server, its place by the day it was seen, and
- * concerns about its tools.
+ * Keeps the tools that MCP servers have listed. There is a record of each server, its place by the day it was
+ * seen, and the concerns about its tools.
  */
 export function createRedisMcpTools({ connection, names, commits }: Link): McpToolStore {
   function save(change: Change, before: McpServer | undefined, server: McpServer): void {
@@ -53,7 +56,7 @@ export function createRedisMcpTools({ connection, names, commits }: Link): McpTo
   };
 }
 
-/** What `admit.lua` answers of them. */
+/** Returns the concerns about the called tools, from what `admit.lua` answers. */
 export const parseConcerns = (
   text: string | undefined,
   call: McpCall | undefined,

@@ -4,10 +4,10 @@ import type { NoticeSources } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/** Read at once. */
+/** The limit of rows that are read at once. */
 const rowsMax = 500;
 
-/** Returns the sources of notices, and how far each was read. */
+/** Keeps the sources of notices, and how far each was read. */
 export function createRedisNoticeSources({ connection, names, commits }: Link): NoticeSources {
   return {
     async toldUpTo(tenantId, source) {

@@ -13,7 +13,9 @@ import type { Change } from './link/commits.ts';
 import type { Link } from './link/link.ts';
 import { readAll, readMany, readRecord, toRecord } from './records.ts';
 
-/** No name has a control character in it. */
+/**
+ * Returns the field of a policy. A newline separates its parts, since no name has a control character in it.
+ */
 const fieldOf = (name: string, envName: string | null): string => `${name}\n${envName ?? ''}`;
 const versionField = (name: string, envName: string | null, version: number): string =>
   `${fieldOf(name, envName)}\n${version}`;
@@ -22,11 +24,14 @@ const byName = (a: PolicyRecord, b: PolicyRecord): number =>
   fieldOf(a.name, a.envName) < fieldOf(b.name, b.envName) ? -1 : 1;
 
 export function createRedisPolicies({ connection, names, commits, revisions }: Link): PolicyStore {
-  /** The latest versions, archived ones too. */
+  /** Returns the latest versions, archived ones too. */
   const latest = async (tenantId: string): Promise<readonly PolicyRecord[]> =>
     (await readAll<PolicyRecord>(connection, names.of(tenantId).policies)).sort(byName);
 
-  /** While the revision stands, so do the policies that are read after it. */
+  /**
+   * Returns the latest versions for a change. While the revision stands, so do the policies that are read
+   * after it.
+   */
   async function latestFor(change: Change, tenantId: string): Promise<readonly PolicyRecord[]> {
     await change.read(change.names.revisions, 'policies');
     return latest(tenantId);

@@ -1,6 +1,6 @@
 import type { RedisConnection } from './link/connection.ts';
 
-/** Records are JSON texts. */
+/** Parses a record, which is a JSON text; undefined where there is none. */
 export const toRecord = <T>(text: unknown): T | undefined =>
   typeof text === 'string' && text !== '' ? (JSON.parse(text) as T) : undefined;
 
@@ -16,7 +16,7 @@ export async function readAll<T>(connection: RedisConnection, key: string): Prom
   return texts.flatMap((text) => toRecord<T>(text) ?? []);
 }
 
-/** Records in the order of the ids; null for one that is missing. */
+/** Returns the texts of records in the order of the ids; null for one that is missing. */
 export async function readMany(
   connection: RedisConnection,
   key: string,

@@ -5,17 +5,17 @@ import type { Link } from './link/link.ts';
 import { readAll, toRecord } from './records.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/** A claim without a record is void after this time: whoever made it has failed. */
+/** How long a claim without a record stands, in milliseconds. After that, whoever made it has failed. */
 const claimStandsMs = 60_000;
 
 /** A prefix and the tenant that has claimed it. */
 interface Claim {
   readonly tenantId: string;
-  /** 0 once its route was deleted. */
+  /** The time of the claim; 0 once its route was deleted. */
   readonly atMs: number;
 }
 
-/** Claims of tenants to prefixes. */
+/** Keeps claims of tenants to prefixes. */
 function createClaims({ connection, names }: Link) {
   const claimText = async (prefix: string): Promise<string> =>
     String((await connection.call('GET', names.route(prefix))) ?? '');
@@ -35,7 +35,10 @@ function createClaims({ connection, names }: Link) {
     return (await connection.call('HGET', names.of(tenantId).routes, prefix)) !== null;
   }
 
-  /** Spares a claim that is another tenant's by now: one whose deletion failed is let go in time. */
+  /**
+   * Lets go of a claim, which ends after `claimStandsMs`. It spares a claim that is another tenant's by now,
+   * as it may be when a failed deletion is tried again.
+   */
   async function release(prefix: string, tenantId: string): Promise<void> {
     const text = await claimText(prefix);
     if (toRecord<Claim>(text)?.tenantId !== tenantId) return;
@@ -55,8 +58,8 @@ function save({ names: own, putRecord, revise }: Change, route: StoredRoute): vo
 }
 
 /**
- * The routes of a tenant are one hash. The claim to a prefix lies elsewhere in a cluster: it stands before
- * the record does, and is let go before the record is.
+ * Keeps the routes of a tenant in one hash. The claim to a prefix may lie on another node of a cluster. It is
+ * made before the record is written, and let go before the record is removed.
  */
 export function createRedisRoutes(link: Link): RouteStore {
   const { connection, names, commits, revisions } = link;

@@ -4,7 +4,7 @@ import type { SessionRecord, SessionStore } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { readAll, readRecord } from './records.ts';
 
-/** Changes with each session that is added. */
+/** The field of a revision that changes with each session that is added. */
 const revision = 'sessions';
 
 export function createRedisSessions({ connection, names, commits }: Link): SessionStore {
@@ -14,7 +14,7 @@ export function createRedisSessions({ connection, names, commits }: Link): Sessi
     addSession: (session, event) =>
       commits.write(session.tenantId, async (change) => {
         const { sessions, revisions } = change.names;
-        // Two nodes that add one at once would both count the same ones.
+        // Without this check, two nodes that add a session at once would both count the same ones.
         await change.read(revisions, revision);
         for (const { sessionId } of sessionsToEnd(await all(session.tenantId), session))
           change.drop(sessions, sessionId);

@@ -18,19 +18,22 @@ import type { Link } from './link/link.ts';
 import type { CallNames } from './link/names.ts';
 import { scripts } from './scripts/scripts.ts';
 
-/* Minutes, hours and days are hashes with fields `<dimension>:<name>`, and `<dimension>` has their number. */
+/*
+ * Reads counts of calls. Each minute, hour and day is a hash with the fields `<dimension>:<name>`. Its field
+ * `<dimension>` has the number of names.
+ */
 
 /** Returns the names of the three buckets of a minute, in the order that `record.lua` takes them. */
 export const statKeys = (names: CallNames, minuteMs: number): readonly string[] =>
   statIntervalNames.map((interval) => names.stats(statIntervals[interval], statStart(minuteMs, interval)));
 
-/** Returns how long each of them is kept, from the last call on that it counts. */
+/** Returns how long each of the three buckets is kept after the last call that it counts, in milliseconds. */
 export const statLives = (keptMs: number): readonly number[] =>
   statIntervalNames.map((it) => (it === 'day' ? keptMs : statKeptMs[it]) + statIntervals[it]);
 
-/** The number of buckets that one script reads: Redis does nothing else meanwhile. */
+/** The limit of buckets that one script reads; Redis does nothing else meanwhile. */
 const bucketsAtOnce = 32;
-/** The same where it reads a few fields of each. */
+/** The limit of buckets where a script reads a few fields of each. */
 const fewFieldsAtOnce = 240;
 
 export function createStats({ connection, names }: Link): Pick<Store, 'callStats'> {
@@ -89,7 +92,7 @@ async function readFields(
 
 const decisionFields = decisions.map((it) => `decision:${it}`);
 
-/** `LikelySource.mayHave` of `traces/likely.ts`. */
+/** Returns `LikelySource.mayHave` of `traces/likely.ts`. */
 export const redisMayHave =
   (connection: RedisConnection, names: CallNames): LikelySource['mayHave'] =>
   async (interval, starts, wanted) => {
@@ -117,7 +120,7 @@ export const redisMayHave =
     });
   };
 
-/** HGETALL answers names and values by turns. */
+/** Parses an answer of HGETALL, in which names and values alternate. */
 function toCounts(flat: readonly string[]): StatCounts {
   const counts = noCounts();
   for (let at = 0; at + 1 < flat.length; at += 2) {

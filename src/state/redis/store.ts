@@ -31,21 +31,24 @@ import { RedisTraces } from './traces.ts';
 import { createUsage } from './usage.ts';
 
 /*
- * The state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must be
- * atomic is one script; whatever a node remembers has a revision that the script compares. What is
+ * Keeps the state of any number of processes and machines, in one Redis or one Redis Cluster. Whatever must
+ * be atomic is one script. Whatever a node remembers has a revision that the script compares. What is
  * acknowledged is as durable as Redis is configured to be: see docs/administration/redis.md.
  */
 
 export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError' | 'onHealed'> {
   readonly prefix: string;
   readonly log: { warn(fields: object, message: string): void };
-  /** `caller`: limits go by the times that callers give, not by Redis's clock. The default is `server`. */
+  /**
+   * The clock that limits go by. `caller`: the times that callers give; `server`, the default: the clock of
+   * Redis.
+   */
   readonly clock?: 'server' | 'caller';
   /** The format of the records; that of this version by default. */
   readonly format?: RecordFormat;
 }
 
-/** Returns the methods of a part, each bound to it, so that one store is put together of several parts. */
+/** Returns the methods of a part, each bound to it, so that one store is made of several parts. */
 function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[Name] } {
   const { constructor: _, ...methods } = Object.getOwnPropertyDescriptors(Object.getPrototypeOf(part));
   const bound = Object.entries(methods).map(([name, { value }]) => [name, value.bind(part)]);
@@ -53,9 +56,9 @@ function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[N
 }
 
 /**
- * Connects, and warns where Redis is not configured to keep what it is given. Rejects with STATE_UNAVAILABLE
- * where Redis does not answer or a newer version has written there. Rejects with VALIDATION_FAILED where the
- * prefix would scatter a tenant's keys over a cluster.
+ * Opens the store. It warns where Redis is not configured to keep what it is given. Rejects with
+ * STATE_UNAVAILABLE where Redis does not answer or a newer version has written there. Rejects with
+ * VALIDATION_FAILED where the prefix would scatter a tenant's keys over a cluster.
  */
 export async function openRedisStore(options: RedisStoreOptions): Promise<Store> {
   const { log, clock = 'server' } = options;
@@ -63,7 +66,7 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   if (options.cluster && /[{}]/.test(options.prefix))
     throw new GatewayError('VALIDATION_FAILED', 'On a cluster the prefix of state.url must not have braces.');
   const names = new Names(options.prefix);
-  // The level is that of the failure, so that whoever reads the one reads the other.
+  // The level is that of the failure, so that a log that has the one has the other.
   const onHealed = (): void => log.warn({}, 'Redis answers again');
   const connection = await openConnection({ ...options, onError: report, onHealed });
   const revisions = new Revisions(connection, names);
@@ -118,7 +121,7 @@ async function greet({ connection, names }: Link, options: RedisStoreOptions): P
   }
 }
 
-/** Returns the format that is noted in Redis, read without changing it; undefined where none is. */
+/** Returns the format that is noted in Redis, without changing it; undefined where none is noted. */
 export async function redisFormat(
   options: Omit<RedisStoreOptions, 'log'>,
 ): Promise<RecordFormat | undefined> {
@@ -130,7 +133,10 @@ export async function redisFormat(
   }
 }
 
-/** One line a second at most: while Redis is away every connection attempt fails. */
+/**
+ * Returns a function that logs errors, at most one line a second: while Redis is away, every connection
+ * attempt fails.
+ */
 function reporter(
   log: RedisStoreOptions['log'],
   nodes: RedisStoreOptions['nodes'],
@@ -141,7 +147,7 @@ function reporter(
     const nowMs = Date.now();
     unreported += 1;
     if (nowMs - reportedAtMs < 1_000) return;
-    // Place and code say all of a connection that fails.
+    // Of a connection that fails, place and code say all.
     const isOfConnection = typeof Object(error).syscall === 'string';
     const why = isOfConnection ? { reason: whyAway(nodes, error) } : { err: error };
     log.warn({ ...why, errors: unreported }, 'Redis has failed');

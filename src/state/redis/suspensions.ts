@@ -2,10 +2,16 @@ import type { SuspensionStore, TenantSuspension } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { readRecord } from './records.ts';
 
-/** Stands among a tenant's agents, whose ids are UUIDs, and suspends all. `admit.lua` looks there, too. */
+/**
+ * The field of a tenant's suspension. It stands among the tenant's agents, whose ids are UUIDs; `admit.lua`
+ * reads it there, too.
+ */
 const field = 'suspension';
 
-/** Keeps tenants' suspensions: part of what a node remembers of each key, and of their revision. */
+/**
+ * Keeps suspensions of tenants. They are part of what a node remembers of each key, and share the revision of
+ * keys.
+ */
 export function createRedisSuspensions({ connection, names, commits }: Link): SuspensionStore {
   return {
     suspendTenant: (suspension, event) =>

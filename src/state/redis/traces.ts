@@ -21,20 +21,28 @@ import type { Link } from './link/link.ts';
 import { scripts } from './scripts/scripts.ts';
 import { redisMayHave, statKeys, statLives } from './stats.ts';
 
-/** One script takes so many, or so much text; Redis does nothing else meanwhile. */
+/**
+ * The limits of calls, and of characters of their lines, in one script. Redis does nothing else meanwhile.
+ */
 const scriptCallsMax = 128;
 const scriptCharsMax = 256 * 1024;
 const scansMax = 16;
 const notedMax = 131_072;
-/** Another node ships what it has within a quarter of a second. */
+/**
+ * The age up to which a missing trace is looked for again, in milliseconds. Another node ships it within a
+ * quarter of a second.
+ */
 const youngMs = 2_000;
 const retries = 10;
 const retryMs = 100;
 
-/** The time to keep traces where nobody has set one: Redis wants a number. */
+/** How long traces are kept where nobody has set a time, in milliseconds. Redis needs a number. */
 const keptMsMax = 100 * 365 * 86_400_000;
 
-/** `onError` is told of a destination that could not be noted; the batch brings it again. */
+/**
+ * Stores and finds traces. `onError` receives the error where a destination could not be noted; the batch
+ * brings it again.
+ */
 export class RedisTraces {
   readonly #link: Link;
   readonly #onError: (error: unknown) => void;
@@ -56,8 +64,8 @@ export class RedisTraces {
       if (this.#noted.get(pair)) continue;
       this.#noted.set(pair, true);
       const key = this.#link.names.of(tenantId).destinations(agentId);
-      // A plain command: one that Redis may not know yet would come to it behind the next call. The batch
-      // keeps the bound.
+      // This plain command reaches Redis before the next call. A script that Redis does not know yet would be
+      // sent a second time, behind that call. The batch keeps the bound.
       this.#link.connection.call('ZADD', key, 'NX', atMs, name).catch((error) => {
         this.#noted.delete(pair);
         this.#onError(error);
@@ -125,12 +133,15 @@ export class RedisTraces {
     )) as string[];
   }
 
-  /** Those that are there already go when it was said that they would; a shorter time hides them. */
+  /**
+   * Sets how long traces are kept. Stored traces go at the time that was set when they came; a shorter time
+   * hides them.
+   */
   async keepTraces(next: (tenantId: string) => number): Promise<void> {
     this.#keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
   }
 
-  /** The start of the kept time: earlier traces are not answered, even while Redis still has them. */
+  /** Returns the start of the kept time. Earlier traces are not returned, even while Redis still has them. */
   #startMs(tenantId: string): number {
     return Date.now() - this.#keptMsOf(tenantId);
   }
@@ -223,7 +234,10 @@ export class RedisTraces {
   }
 }
 
-/** Names of a call, each with its dimension. A call has several of them, or only searches go by them. */
+/**
+ * Returns names of a call, each with its dimension: those of which a call may have several, and those that
+ * only searches go by.
+ */
 const listedNames = ({ operation, reasons, classes, tags }: TraceFacts): readonly string[] => [
   ...reasons.map((it) => `reason:${it}`),
   ...classes.map((it) => `class:${it}`),
@@ -233,7 +247,7 @@ const listedNames = ({ operation, reasons, classes, tags }: TraceFacts): readonl
 
 const toLine = ({ traceId, line }: RecordedCall): string => `${traceId}\t${line}\n`;
 
-/** The calls by what they have in common, each with its number, from 1. */
+/** Groups calls by what they have in common. Each group has a number, from 1. */
 function placesOf<T>(calls: readonly RecordedCall[], of: (call: RecordedCall) => T) {
   const places = new Map<T, { readonly place: number; readonly items: RecordedCall[] }>();
   for (const call of calls) {

@@ -15,7 +15,7 @@ const slotMs = 10_000;
 const slotsInMinute = 6;
 const monthsKept = 24;
 
-/** Each in one command, however many are asked for. */
+/** Reads usage, in one command however many keys or agents are asked for. */
 export function createUsage({ connection, names }: Link): Pick<Store, 'keyUsage' | 'agentUsage' | 'usageOf'> {
   const read = async (keys: readonly string[]): Promise<readonly Fields[]> =>
     keys.length === 0 ? [] : ((await connection.run(scripts.usage, keys, [])) as unknown[]).map(toFields);
@@ -76,7 +76,7 @@ function tenantUsageOf(fields: Fields, nowMs: number): TenantUsage {
   };
 }
 
-/** HGETALL answers names and values by turns. */
+/** Parses an answer of HGETALL, in which names and values alternate. */
 function toFields(flat: unknown): Fields {
   const fields: Record<string, string> = {};
   const list = flat as readonly string[];

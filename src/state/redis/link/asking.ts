@@ -19,26 +19,29 @@ import type {
 import { parseUsual, type UsualOf } from '../history.ts';
 import { concernsField, parseConcerns } from '../mcp-tools.ts';
 
-/* The arguments of `admit.lua` for a call that was judged by the records, and the meaning of its answers. */
+/* Makes the arguments of `admit.lua` for a call that was judged by the records, and reads the answers. */
 
-/** An ephemeral key's numbers outlive it by so much. */
+/** How long an ephemeral key's numbers outlive it, in milliseconds. */
 const numbersKeptMs = 2 * 86_400_000;
 
 export interface Asking {
   readonly named: string | undefined;
   readonly mode: AdmitRequest['counts'] | 'nothing' | 'blocked' | 'none';
   readonly nowMs: number;
-  /** Whose destinations are looked at. */
+  /** The agent whose destinations are looked at; '' where none are. */
   readonly agentId: string;
   readonly destination: string;
   readonly names: readonly string[];
   readonly toolName: string;
   readonly mutations: number;
-  /** Whose concerns are asked for, and the field that they stand in; '' where none are. */
+  /**
+   * The called tools, whose concerns are asked for. `concernsField` is the field of these concerns; '' where
+   * none are asked for.
+   */
   readonly mcp: McpCall | undefined;
   readonly concernsField: string;
   readonly numbers: readonly (string | number)[];
-  /** The key whose bucket it is, where that is another one. */
+  /** The key whose bucket counts, where it is another one; null: the key's own. */
   readonly bucketOf: string | null;
   readonly charges: readonly BudgetCharge[];
 }
@@ -59,7 +62,7 @@ interface AgentHistory {
 
 const noNumbers: readonly string[] = Array.from({ length: 8 }, () => '');
 
-/** Returns nothing but the records. */
+/** Returns a question that asks for nothing but the records. */
 export const asking = (nowMs: number): Asking => ({
   named: undefined,
   mode: 'none',
@@ -127,7 +130,7 @@ function numbersOf(key: KeyRecord, terms: TenantTerms, nowMs: number): readonly 
 
 const toPair = (rate: Rate | undefined) => (rate ? [rate.perMinute, rate.capacity] : ['', '']);
 
-/** Returns the error that the numbers call for. */
+/** Returns the refusal that the numbers call for; undefined where they call for none. */
 export function quotaRefusal(
   identity: Identity | undefined,
   { status, fields: [first, second, third] }: RedisAnswer,

@@ -3,7 +3,7 @@ export const probeIntervalMs = 250;
 
 /**
  * Stops asking a state that is away, so that callers are answered at once. After `failuresMax` failures in a
- * row one question is let through each `probeIntervalMs`, until one succeeds.
+ * row it lets one question through each `probeIntervalMs`, until one succeeds.
  */
 export class Breaker {
   #failures = 0;
@@ -16,7 +16,7 @@ export class Breaker {
     return true;
   }
 
-  /** Answers whether the state was taken for away until now. */
+  /** Notes a success. Returns whether the state was taken for away until now. */
   succeeded(): boolean {
     const wasAway = this.#failures >= failuresMax;
     this.#failures = 0;

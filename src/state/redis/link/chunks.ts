@@ -6,25 +6,34 @@ import type { RedisConnection } from './connection.ts';
 import type { CallNames } from './names.ts';
 
 /*
- * Traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an index
- * lists the windows. One key a trace took eight times the memory, and a search went through a million keys.
+ * Keeps traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an
+ * index lists the windows. With one key for each trace it took eight times the memory, and a search went
+ * through a million keys.
  */
 
-/** A script takes no more text than a part of this; one long line stands alone. */
+/**
+ * The limit of a chunk when it is unpacked, in bytes. Chunks have far less text, unless one long line stands
+ * alone.
+ */
 const chunkBytesMax = 64 * 1024 * 1024;
-/** The usual size of a chunk: reading one piece takes half the time of two. */
+/**
+ * The size of a piece when a chunk is unpacked, in bytes. Most chunks fit into one, which takes half the time
+ * of two.
+ */
 const chunkSize = 128 * 1024;
 
 export const secondOf = (ms: number): number => Math.floor(ms / traceWindowMs);
 
-/** Sixteen bytes instead of thirty-six: each id is kept once beside its chunk. */
+/**
+ * Returns an id as sixteen bytes instead of thirty-six, since each id is kept once more, beside its chunk.
+ */
 export const idBytes = (traceId: string): Buffer => Buffer.from(traceId.replaceAll('-', ''), 'hex');
 
-/** The fastest level: the next ones cost half as much again, and take no less room. */
+/** The fastest level. The next levels cost half as much again, and save no room. */
 const quickly = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
-// A chunk of a hundred traces takes a tenth of a millisecond; to have another thread do it costs the process
-// three times as much.
+// Compressing a chunk of a hundred traces takes a tenth of a millisecond. In another thread it would cost the
+// process three times as much.
 export const toChunk = (lines: string): Buffer => zstdCompressSync(Buffer.from(lines), quickly);
 
 export function fromChunk(chunk: Buffer): Buffer {
@@ -35,18 +44,21 @@ export function fromChunk(chunk: Buffer): Buffer {
   }
 }
 
-/** Bounds the windows asked for ahead in a long search, and the chunks of a window asked for at once. */
+/**
+ * The limit of windows that a long search asks for ahead. `chunksAtOnce` is that of the chunks of a window
+ * that are asked for at once.
+ */
 const aheadMax = 32;
 const chunksAtOnce = 64;
 const windowsAtOnce = 256;
 
-/** Yields those windows of the tenant. */
+/** Yields the windows with these starts. */
 export async function* windowsOf(
   connection: RedisConnection,
   names: CallNames,
   starts: AsyncIterable<number>,
 ): AsyncGenerator<TraceWindow> {
-  // The first page of a list needs the newest one, and no more as a rule; whoever looks further looks far.
+  // The first page of a list usually needs the newest window alone. A search that goes further goes far.
   let ahead = 1;
   const pending: TraceWindow[] = [];
   for await (const startMs of starts) {
@@ -59,7 +71,10 @@ export async function* windowsOf(
   yield* pending;
 }
 
-/** Yields starts of a tenant's windows with traces, newest first: `LikelySource` of `traces/likely.ts`. */
+/**
+ * Yields the starts of a tenant's windows with traces, newest first: see `LikelySource` of
+ * `traces/likely.ts`.
+ */
 export async function* startsOf(
   connection: RedisConnection,
   { windows }: CallNames,
@@ -78,7 +93,7 @@ export async function* startsOf(
 
 function readAhead(connection: RedisConnection, names: CallNames, second: number): TraceWindow {
   const first = readChunks(connection, names, second, 0);
-  // It may fail while an earlier one is looked at; who looks at this one is told.
+  // This read may fail while an earlier window is looked at. Whoever looks at this window gets the error.
   first.catch(() => undefined);
   return { startMs: second * traceWindowMs, chunks: () => chunksOf(connection, names, second, first) };
 }

@@ -10,47 +10,58 @@ import type { Names, TenantNames } from './names.ts';
 import type { RevisedKind, Revisions } from './revisions.ts';
 
 /*
- * Changes to records, with their audit entry. A change reads what it needs and decides. One script writes it
- * if all that it has read still stands; else it is tried again. Changes of one tenant wait for each other on
- * a node, so that only other nodes come between. When an answer is lost nobody knows whether the change was
- * made: it is reported as failed.
+ * Makes changes to records, with their audit entries. A change reads what it needs and decides. One script
+ * writes it if all that it has read still stands; else it is tried again. Changes of one tenant wait for each
+ * other on a node, so that only other nodes come between. When an answer is lost, nobody knows whether the
+ * change was made; it is reported as failed.
  */
 
 /** A change under way: reads come first, writes are made together at the end. */
 export interface Change {
   readonly names: TenantNames;
-  /** Returns undefined where there is none. Must still be so when the change is made. */
+  /** Reads a field; undefined where there is none. This must still be so when the change is made. */
   read(key: string, field: string): Promise<string | undefined>;
   readRecord<T>(key: string, id: string): Promise<T | undefined>;
   put(key: string, field: string, text: string): void;
   putRecord(key: string, id: string, record: object): void;
   drop(key: string, field: string): void;
-  /** The whole key. */
+  /** Removes the whole key. */
   remove(key: string): void;
-  /** Puts the record into an index by time; beyond `most` the oldest go, with their records. */
+  /** Puts a place into an index by time; beyond `most` the oldest go, with their records. */
   index(key: string, place: string, bound?: { readonly most: number; readonly records: string }): void;
-  /** Fewer than `most` end after that time. This must still be so when the change is made. */
+  /**
+   * Tells whether fewer than `most` members end after `fromMs`. This must still be so when the change is
+   * made.
+   */
   hasRoom(key: string, fromMs: number, most: number): Promise<boolean>;
-  /** Is one of those that count until their own end; those that ended before `fromMs` go. */
+  /** Adds a member that counts until `untilMs`, and removes those that ended before `fromMs`. */
   enter(key: string, id: string, time: { readonly fromMs: number; readonly untilMs: number }): void;
   leave(key: string, id: string): void;
-  /** The record goes some time after its end, when others are written. */
+  /**
+   * Notes the end of a record, and removes some that have ended long ago. So the record goes when later ones
+   * are written.
+   */
   endRecord(ending: Ending): void;
-  /** Nodes that remember records of this kind will read them anew. */
+  /** Makes all nodes that remember records of this kind read them anew. */
   revise(kind: RevisedKind): void;
-  /** There is a revision: without one, a Redis that has lost everything would look as it did before. */
+  /**
+   * Makes a first revision where there is none. Without one, a Redis that has lost everything would look as
+   * it did before.
+   */
   seedRevision(): void;
   audit(event: AuditEvent): void;
 }
 
 interface Ending {
-  /** Places by their ends. */
+  /** The key of the places by their ends. */
   readonly key: string;
   readonly index: string;
   readonly records: string;
   readonly place: string;
   readonly endsAtMs: number;
-  /** Some of those that ended before then are removed, while there are more than `most`. */
+  /**
+   * The time before which records must have ended to be removed. Some are, while there are more than `most`.
+   */
   readonly beforeMs: number;
   readonly most: number;
 }
@@ -58,7 +69,10 @@ interface Ending {
 const attemptsMax = 40;
 const waitingMax = 4_000;
 
-/** Keys beside the first one stand in `others`, by name, and become numbers in the second argument. */
+/**
+ * An operation of `commit.lua`. Keys beside the first one stand in `others`, by name; their numbers become
+ * the second argument.
+ */
 type Operation = readonly [
   name: string,
   key: string,
@@ -79,7 +93,7 @@ export class Commits {
     this.#revisions = revisions;
   }
 
-  /** Makes the change of `work`, or none if it throws or writes nothing. `work` may be asked again. */
+  /** Makes the change of `work`, or none if it throws or writes nothing. `work` may be called again. */
   write<T>(tenantId: string, work: (change: Change) => Promise<T>): Promise<T> {
     const line = this.#lines.get(tenantId) ?? { last: Promise.resolve(), waiting: 0 };
     if (line.waiting >= waitingMax)
@@ -91,7 +105,7 @@ export class Commits {
         line.waiting -= 1;
         if (line.waiting === 0) this.#lines.delete(tenantId);
       });
-    // Whoever comes next goes on whether or not this one was made.
+    // The next change goes on whether or not this one was made.
     line.last = made.catch(() => undefined);
     this.#lines.set(tenantId, line);
     return made;
@@ -146,7 +160,7 @@ export class Commits {
     try {
       return { isMade: await this.#commit([...checks, ...writes]), result };
     } finally {
-      // Even where nobody hears whether it was made.
+      // This holds even where nobody hears whether the change was made.
       for (const kind of revised) this.#revisions.changed(tenantId, kind);
     }
   }

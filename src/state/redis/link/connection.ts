@@ -5,7 +5,7 @@ import { createCache } from '../../cache.ts';
 import type { Script } from '../scripts/scripts.ts';
 import { Breaker } from './breaker.ts';
 
-/** The address of Redis, and the time limit of a command. */
+/** The address of Redis, and what a client needs to sign in. */
 export interface RedisAddress {
   readonly cluster: boolean;
   readonly tls: boolean;
@@ -17,19 +17,19 @@ export interface RedisAddress {
 
 export interface RedisConnectionOptions extends RedisAddress {
   readonly timeoutMs: number;
-  /** PEM of the authorities that a TLS server is verified against; undefined: those of Node. */
+  /** The authorities, in PEM, that a TLS server is verified against; undefined: those of Node. */
   readonly ca: string | undefined;
-  /** Told of errors of the connection; commands report theirs to whoever sent them. */
+  /** Receives errors of the connection. Those of commands go to whoever sent them. */
   readonly onError: (error: Error) => void;
-  /** Told when a command succeeds after so many failures that Redis was taken for away. */
+  /** Called when a command succeeds after so many failures that Redis was taken for away. */
   readonly onHealed?: () => void;
 }
 
 type Argument = string | number | Buffer;
 
 /**
- * Commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are
- * STATE_UNAVAILABLE, of which a caller does not know whether the command was carried out.
+ * Sends commands to Redis, each bounded by `timeoutMs`, whatever the network does. All failures are
+ * STATE_UNAVAILABLE. The caller then does not know whether the command was carried out.
  */
 export type RedisConnection = Awaited<ReturnType<typeof openConnection>>;
 
@@ -38,19 +38,23 @@ type Client = Redis | Cluster;
 const away = (cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', 'The state does not answer.', { retryAfterSeconds: 1 }, cause);
 
-/** A Redis Cluster has no more masters. */
+/** The most masters that a Redis Cluster has. */
 const nodesMax = 1_000;
 
-/** Connects; rejects with STATE_UNAVAILABLE where that is not done in five times `timeoutMs`. */
+/**
+ * Connects to Redis. Rejects with STATE_UNAVAILABLE where Redis refuses, or is not ready within five times
+ * `timeoutMs`.
+ */
 export async function openConnection(options: RedisConnectionOptions) {
   const { timeoutMs } = options;
   const client = connect(options);
   let isOpen = false;
   client.on('error', (error: Error) => {
-    // Whoever opens it is told of a refusal in a sentence.
+    // While it opens, a refusal is told by the rejection, in a sentence.
     if (isOpen || !redisRefusal(error)) options.onError(error);
   });
-  // Of each node: who has data on one that answers does not wait for one that is away.
+  // Each node has a breaker, so that calls whose data is on a node that answers do not fail because of
+  // another.
   const breakers = createCache<Breaker>(2 * nodesMax);
   let isClosed = false;
 
@@ -83,22 +87,22 @@ export async function openConnection(options: RedisConnectionOptions) {
     /** Runs a script; all `keys` must lie on one node. */
     run: (script: Script, keys: readonly string[], args: readonly Argument[]) =>
       bounded(keys[0], () => evaluate(client, script, keys, args)),
-    /** One command; its first argument is its key. */
+    /** Sends one command, whose first argument is its key. */
     call: (command: string, ...args: readonly Argument[]) =>
       bounded(String(args[0]), () => client.call(command, ...args.map(toArgument))),
-    /** Returns the same, where the texts of the answer are bytes. */
+    /** Sends one command as `call` does; the texts of the answer are bytes. */
     callBuffers: (command: string, ...args: readonly Argument[]) =>
       bounded(String(args[0]), () => client.callBuffer(command, ...args.map(toArgument))),
-    /** `INFO` of each master. */
+    /** Returns the answer to `INFO` of each master. */
     info: () => bounded(undefined, () => Promise.all(masters().map((it) => it.info()))),
-    /** Asks whether or not the last commands have failed. */
+    /** Resolves if Redis answers, and rejects where it does not or is taken for away. */
     ping: () => bounded(undefined, () => client.ping()).then(() => undefined),
     async close() {
       if (isClosed) return;
       isClosed = true;
       clearInterval(refreshing);
       await within(timeoutMs, client.quit()).catch(() => {
-        // It is away, and has nothing to be told.
+        // Redis is away, and there is nothing to tell it.
       });
       client.disconnect();
     },
@@ -114,14 +118,14 @@ async function evaluate(
   try {
     return await client.evalsha(sha1, keys.length, ...keys, ...args);
   } catch (error) {
-    // The server was started anew, or another one has taken over.
+    // The server does not know the script: it was started anew, or another one has taken over.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT'))
       return client.eval(text, keys.length, ...keys, ...args);
     throw error;
   }
 }
 
-/** The node that has the key; '' where there is one, or any will do. */
+/** Returns the node that has the key; '' where there is only one node, or any will do. */
 function nodeOf(client: Client, key: string | undefined): string {
   if (!(client instanceof Cluster) || key === undefined) return '';
   return client.slots[new Command('GET', [key]).getSlot()]?.[0] ?? '';
@@ -130,8 +134,8 @@ function nodeOf(client: Client, key: string | undefined): string {
 const toArgument = (it: Argument): string | Buffer => (typeof it === 'number' ? String(it) : it);
 
 /**
- * Tells an answer that is an error, but for those that say that the server cannot answer now. Where a slot
- * moves, the nodes have answered.
+ * Tells whether an error is an answer of Redis, and not one that says that the server cannot answer now.
+ * Where a slot moves, the nodes have answered.
  */
 function hasAnswered(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -162,7 +166,8 @@ function connect(options: RedisConnectionOptions): Client {
       slotsRefreshTimeout: timeoutMs,
       // See `refreshSlots`.
       slotsRefreshInterval: 0,
-      // What was under way when a connection closed may have been carried out.
+      // Nothing is sent again after a failover: what was under way when a connection closed may have been
+      // carried out.
       retryDelayOnFailover: 0,
       retryDelayOnClusterDown: 100,
       clusterRetryStrategy: retryStrategy,
@@ -175,7 +180,7 @@ function connect(options: RedisConnectionOptions): Client {
     db: options.database,
     enableOfflineQueue: false,
     retryStrategy,
-    // A server that has become a replica: connect again, to whoever has its address now.
+    // The server has become a replica. The client connects again, to the server that has its address now.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
   });
 }
@@ -195,11 +200,17 @@ function settleAsking(node: Redis): void {
 
 export const slotsRefreshMs = 5_000;
 
-/** Asks a Cluster for its slots now and then. ioredis would never stop if closed while it asks. */
+/**
+ * Asks a cluster for its slots now and then. The refreshing of ioredis would never stop if it was closed
+ * while it asks.
+ */
 const refreshSlots = (client: Client): NodeJS.Timeout | undefined =>
   client instanceof Cluster ? setInterval(() => client.refreshSlotsCache(), slotsRefreshMs) : undefined;
 
-/** The server answers, and will refuse whatever is sent until the configuration or the server is mended. */
+/**
+ * Returns the error for a server that refuses all that is sent until the configuration or the server is
+ * changed. Undefined for other errors.
+ */
 export function redisRefusal(error: unknown): GatewayError | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   const remedy = refusals[code];
@@ -219,7 +230,7 @@ const troubles: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'no name server answers',
 };
 
-/** Says where nobody answers, and why, as far as the error of a connection tells. */
+/** Returns a sentence that says where nobody answers, and why, as far as the error of a connection tells. */
 export function whyAway(nodes: RedisAddress['nodes'], error: unknown): string {
   const { code }: { readonly code?: unknown } = Object(error);
   const shown = nodes.slice(0, nodesShownMax).map(({ host, port }) => `${host}:${port}`);
@@ -248,8 +259,8 @@ async function ready(client: Client, withinMs: number, nodes: RedisAddress['node
 }
 
 /**
- * Returns the promise, or a rejection in time; what comes later is dropped. An answer that waits in its
- * socket while this process is busy with something else is not late.
+ * Returns what the promise returns, or rejects after `ms`; what comes later is dropped. An answer that waits
+ * in its socket while this process is busy with something else is not late.
  */
 async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
@@ -259,7 +270,7 @@ async function within<T>(ms: number, promise: Promise<T>): Promise<T> {
     // A timer counts from when its turn of the event loop began, which may be long before it was set.
     const leftMs = Math.floor(endMs - performance.now());
     if (leftMs > 0) timer = setTimeout(onTimer, leftMs);
-    // Timers run before sockets are read: by the second turn each of them had its chance.
+    // Timers run before sockets are read. By the second turn each socket had its chance.
     else setImmediate(() => setImmediate(reject));
   };
   let timer = setTimeout(onTimer, ms);

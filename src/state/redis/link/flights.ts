@@ -27,11 +27,11 @@ interface FlightsOptions {
   readonly sightings: SightingsSeen;
 }
 
-/** A run of the script holds all others up. */
+/** The limit of questions in one run of the script, which holds up all others. */
 const questionsMax = 64;
-/** Each of a few kilobytes at most. */
+/** The limit of remembered lists of marks, each of a few kilobytes at most. */
 const marksMax = 256;
-/** Keys that come before those that calls name. */
+/** The number of keys that come before those that calls name. */
 const fixedKeys = 6;
 
 type Reply = readonly [
@@ -52,7 +52,7 @@ export function createFlights({ connection, revisions }: Link, options: FlightsO
   const marks = createCache<TrustRecord['marks']>(marksMax);
   let isPlanned = false;
 
-  /** They change seldom, and are part of many answers. */
+  /** Returns parsed marks. They are remembered, since they change seldom and are part of many answers. */
   function marksOf(text: string): TrustRecord['marks'] {
     if (text === '') return wholeTrust.marks;
     return kept(marks, text, () => parseMarks(JSON.parse(`[${text}]`)));
@@ -105,7 +105,7 @@ export function createFlights({ connection, revisions }: Link, options: FlightsO
   };
 }
 
-/** Keys and arguments of `admit.lua`; keys and what belongs to a caller stand there once. */
+/** Returns the keys and arguments of `admit.lua`. A key, and what belongs to a caller, stands there once. */
 function toScript(own: TenantNames, calls: readonly Waiting[], { clock }: FlightsOptions) {
   const keys = [own.revisions, own.keys, own.agents, own.numbers, own.mcpServers, own.sightings];
   const numbers = new Map<string, number>();

@@ -17,7 +17,7 @@ export interface RecordFormat {
   readonly readableFrom: number;
 }
 
-/** That of this version. */
+/** The format of this version. */
 export const recordFormat: RecordFormat = { number: 1, readableFrom: 1 };
 
 /**
@@ -36,7 +36,7 @@ export async function agreeOnFormat(
     );
 }
 
-/** Reads the format that is noted there; undefined where no version has noted anything yet. */
+/** Returns the format that is noted in Redis; undefined where no version has noted one yet. */
 export async function formatIn(connection: RedisConnection, names: Names): Promise<RecordFormat | undefined> {
   const noted = (await connection.call('HMGET', names.format, 'number', 'readable_from')) as unknown[];
   const [number, readableFrom] = noted.map((it) => (it === null ? undefined : Number(it)));

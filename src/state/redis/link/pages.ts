@@ -3,7 +3,10 @@ import type { Page, Paged } from '../../store.ts';
 import { readMany } from '../records.ts';
 import type { RedisConnection } from './connection.ts';
 
-/** Returns the place of a record in an index that is ordered by time: digits of equal number sort as text. */
+/**
+ * Returns the place of a record in an index that is ordered by time. Times have the same number of digits, so
+ * they sort as text.
+ */
 export const indexPlaceOf = (atMs: number, id: string): string =>
   `${String(Math.max(0, Math.floor(atMs))).padStart(15, '0')}:${id}`;
 
@@ -12,7 +15,10 @@ export const idOfPlace = (place: string): string => place.slice(16);
 const placeShape = /^\d{15}:[0-9A-Za-z_.-]{1,64}$/;
 const isPlace = (text: string): boolean => placeShape.test(text);
 
-/** A cursor is the place of the last record that was looked at. */
+/**
+ * Returns a cursor, which is the place of the last record that was looked at. Throws VALIDATION_FAILED where
+ * the text is none.
+ */
 export function parseCursor(cursor: string | undefined, isCursor = isPlace): string | undefined {
   if (cursor !== undefined && !isCursor(cursor)) throw notACursor();
   return cursor;
@@ -25,11 +31,14 @@ interface Index {
   readonly records: string;
 }
 
-/** The number of records looked at for a page, whatever is asked for. */
+/** The limit of records that are looked at for a page, whatever is asked for. */
 const looksMax = 10_000;
 const chunkMax = 500;
 
-/** Records newest first, those that `keep` makes something of. A bounded number is looked at for one page. */
+/**
+ * Returns a page of records, newest first: those that `keep` makes something of. It looks at a bounded number
+ * of records.
+ */
 export async function readPage<T>(
   connection: RedisConnection,
   index: Index,
@@ -41,7 +50,7 @@ export async function readPage<T>(
   let from = before === undefined ? '+' : `(${before}`;
   let last = '';
   for (let looks = 0; looks < looksMax; ) {
-    // One more than is wanted, so that the end is known for what it is.
+    // One more than is wanted shows whether the list goes on.
     const wanted = Math.min(chunkMax, limit - items.length + 1);
     const range = [index.key, from, '-', 'BYLEX', 'REV', 'LIMIT', 0, wanted];
     const places = (await connection.call('ZRANGE', ...range)) as string[];

@@ -3,18 +3,18 @@ import type { MaybePromise } from '../../store.ts';
 import type { RedisConnection } from './connection.ts';
 import type { Names } from './names.ts';
 
-/** Kinds of a tenant's records that nodes keep, in the order of their revisions from `admit.lua`. */
+/** The kinds of a tenant's records that nodes remember, in the order of their revisions from `admit.lua`. */
 const kinds = ['keys', 'policies', 'credentials', 'routes'] as const;
 export type RevisedKind = (typeof kinds)[number];
 
 const tenantsMax = 2_048;
 const tenantsHeardMax = 4_096;
 
-/** The revisions of records that this node has heard of, and what it remembers by them. */
+/** Keeps the revisions of records that this node has heard of, and what it remembers of these records. */
 export class Revisions {
   readonly #connection: RedisConnection;
   readonly #names: Names;
-  /** Holds the last heard revision of a tenant's keys; undefined since this node changed them itself. */
+  /** The last heard revision of each tenant's keys; undefined since this node changed them itself. */
   readonly #keys = createCache<string>(tenantsHeardMax);
   readonly #followers = new Map<RevisedKind, ReturnType<typeof createFollower>>();
 
@@ -23,7 +23,7 @@ export class Revisions {
     this.#names = names;
   }
 
-  /** `admit` has found these revisions, in the order of `kinds`. */
+  /** Takes the revisions that `admit` has found, in the order of `kinds`. */
   saw(tenantId: string, revisions: readonly string[]): void {
     for (const [at, kind] of kinds.entries()) {
       const revision = revisions[at] ?? '';
@@ -32,7 +32,10 @@ export class Revisions {
     }
   }
 
-  /** This node may have changed such records: what is remembered of them, or being read, counts no longer. */
+  /**
+   * Notes that this node may have changed such records. What is remembered of them, or being read, counts no
+   * longer.
+   */
   changed(tenantId: string, kind: RevisedKind): void {
     if (kind === 'keys') this.#keys.delete(tenantId);
     else this.#followers.get(kind)?.forget(tenantId);
@@ -44,8 +47,8 @@ export class Revisions {
   }
 
   /**
-   * Answers what `read` makes of all records of a kind, which is remembered. It is read anew when `admit` has
-   * found another revision; reads that begin while the same one is wanted share one.
+   * Returns a function that returns what `read` makes of all records of a kind. It remembers the result, and
+   * reads anew when `admit` has found another revision. Calls that want the same revision share one read.
    */
   follow<T>(
     kind: Exclude<RevisedKind, 'keys'>,
@@ -69,13 +72,12 @@ function createFollower<T>(
   let changes = 0;
 
   async function load(tenantId: string, wantedBefore: string | undefined): Promise<T> {
-    // The revision comes first: what is read after it is at least as new, and a newer one is noticed by the
-    // next call.
+    // The revision is read first, so the records are at least as new. The next call notices a newer revision.
     const { revisions } = names.of(tenantId);
     const revision = String((await connection.call('HGET', revisions, kind)) ?? '-');
     const value = await read(tenantId);
     held.set(tenantId, { revision, value });
-    // A newer revision is wanted meanwhile, so this one was read too early.
+    // Where a newer revision is wanted meanwhile, this one was read too early.
     if (wanted.get(tenantId) === wantedBefore) wanted.set(tenantId, revision);
     return value;
   }
@@ -91,10 +93,13 @@ function createFollower<T>(
   }
 
   return {
-    /** Reads what is not held yet: should the state go away, a call that needs it later finds it. */
+    /**
+     * Notes the wanted revision, and reads it where it is not held yet. Should the state go away, a later
+     * call finds it here.
+     */
     saw(tenantId: string, revision: string) {
       wanted.set(tenantId, revision);
-      // Whoever needs it while this has failed reads it again, and is told.
+      // A call that needs it after this has failed reads it again, and gets the error.
       if (held.get(tenantId)?.revision !== revision) loadShared(tenantId, revision).catch(() => undefined);
     },
     forget(tenantId: string) {

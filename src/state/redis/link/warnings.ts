@@ -2,7 +2,7 @@ import type { RedisConnection } from './connection.ts';
 
 const versionMin = 7;
 
-/** Sentences on what of the server's configuration can lose what was acknowledged. */
+/** Returns sentences on settings of the server that can lose what was acknowledged. */
 export async function redisWarningsOf(connection: RedisConnection): Promise<readonly string[]> {
   const found = (await connection.info()).flatMap(warningsIn);
   return [...new Set(found)];

@@ -4,7 +4,9 @@ import type { NoticeNames } from '../link/names.ts';
 
 type Fields = ReadonlyMap<string, string>;
 
-/** The health of channels, each by its name: one hash with the fields `<field> <name of the channel>`. */
+/**
+ * Returns the health of channels by name. One hash has it, with the fields `<field> <name of the channel>`.
+ */
 export async function readChannels(
   connection: RedisConnection,
   names: NoticeNames,
@@ -19,7 +21,7 @@ export async function readChannels(
   return channels;
 }
 
-/** By name. */
+/** Returns the queues of all channels, ordered by name. */
 export async function channelQueues(
   connection: RedisConnection,
   names: NoticeNames,

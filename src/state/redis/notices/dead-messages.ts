@@ -44,7 +44,7 @@ interface Place {
 
 const isBefore = (a: Place, b: Place): boolean => a.atMs < b.atMs || (a.atMs === b.atMs && a.id < b.id);
 
-/** Messages looked at for a page, of one channel at a time. */
+/** The number of messages that are read at a time, of one channel. */
 const chunkMax = 500;
 
 /** Returns a message that was given up; undefined where none has that id. */
@@ -59,7 +59,7 @@ export async function findDead(
   return atMs === null ? undefined : (await read(connection, names, [{ id, atMs: Number(atMs) }]))[0];
 }
 
-/** Messages that were given up, newest first. */
+/** Lists messages that were given up, newest first. */
 export async function listDead(
   connection: RedisConnection,
   names: NoticeNames,
@@ -78,7 +78,7 @@ export async function listDead(
   const page = cutPage(places, limit, ({ atMs, id }) => indexPlaceOf(atMs, id));
   const messages = await read(connection, names, page.items);
   return {
-    // A channel may have been another tenant's before.
+    // A channel may have belonged to another tenant before.
     items: messages.filter((it) => owner === undefined || it.owner === owner),
     nextCursor: page.nextCursor,
   };
@@ -100,7 +100,7 @@ async function read(
   });
 }
 
-/** Returns those of one channel, newest first. */
+/** Returns at most `count` places of one channel that come after `before` in the list, newest first. */
 async function placesBefore(
   connection: RedisConnection,
   key: string,

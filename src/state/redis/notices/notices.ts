@@ -15,13 +15,13 @@ import { channelQueues } from './channels.ts';
 import { findDead, listDead, parseQueued } from './dead-messages.ts';
 
 /*
- * The queue of notices, as `notice-queue.ts` describes it. All of it has one hash tag, which no tenant has.
- * So a message is claimed in one step with the rate of its channel. And one script asks for all channels
- * whether anything waits. Messages are hashes of JSON beside their texts; a queue is a set of ids by when
- * they are due.
+ * Keeps the queue of notices, as `notice-queue.ts` describes it. All of its keys have one hash tag, which no
+ * tenant has. So one step claims a message and takes from the rate of its channel, and one script claims for
+ * all channels. A hash has the messages as JSON, another one their texts. A queue is a set of ids by the time
+ * at which they are due.
  */
 
-/** One script takes so many; Redis does nothing else meanwhile. */
+/** The limit of notices in one script; Redis does nothing else meanwhile. */
 const scriptNoticesMax = 100;
 
 export function createRedisNotices({ connection, names: { notices: own } }: Link): NoticeQueue {
@@ -77,7 +77,10 @@ export function createRedisNotices({ connection, names: { notices: own } }: Link
   };
 }
 
-/** `queueOf` answers the number of a channel's queue among the keys. */
+/**
+ * Returns a notice as arguments of the script. `queueOf` returns the number of a channel's queue among the
+ * keys.
+ */
 const noticeArgs = (notice: NewNotice, queueOf: (channel: string) => number): (string | number)[] => [
   ...[notice.noticeId, notice.kind, notice.tenantId ?? '', notice.atMs, notice.traceId ?? '', notice.body],
   notice.channels.length,

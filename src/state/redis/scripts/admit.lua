@@ -1,20 +1,29 @@
--- Lets the calls of one turn in, one after the other, or says why not: one atomic step. The records that the node has judged by must still
--- stand; where they do not, nothing is taken, and the fresh ones are the answer. The arithmetic is that of limits.ts, step by step.
+-- Admits or refuses the calls of one turn, one after the other, in one atomic step. The records that the node
+-- has judged by must still stand. Where they do not, it takes nothing and answers the fresh records. The
+-- arithmetic is that of limits.ts, step by step.
 --
--- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 MCP servers  6 sightings of the tenant  7 … keys that calls name by their number
+-- KEYS  1 revisions  2 keys  3 agents  4 numbers of the tenant  5 MCP servers  6 sightings of the tenant
+--       7 … keys that calls name by their number
 -- ARGV  1 id of the last sighting that the node knows, or '-'  2 number of callers
---       for each caller: revision of the node's records, or '', id of the key, id of the agent that is named, or ''
+--       for each caller:
+--         revision of the node's records, or '', id of the key, id of the agent that is named, or ''
 --         quota or '', overage 0|1, uses or '', rate and capacity of the tenant or '', those of the key or ''
---         ms until the key's numbers may go, or '', and the numbers of these keys: numbers of the key, destinations of the agent, numbers of the
---         key whose bucket it is (that of an ephemeral key is its parent's), history of the agent, marks against it
---       for each call: number of its caller, call | rate | nothing (as a call, but nothing is taken) | blocked | none
---         the caller's clock in ms, or '' for the server's, destination, field of what stands against the tools of an MCP server, or ''
+--         ms until the key's numbers may go, or '', and the numbers of these keys: numbers of the key,
+--         destinations of the agent, numbers of the key whose bucket it is (that of an ephemeral key is its
+--         parent's), history of the agent, marks against it
+--       for each call:
+--         number of its caller, call | rate | nothing (as a call, but nothing is taken) | blocked | none
+--         the caller's clock in ms, or '' for the server's, destination, field of the concerns about the
+--         tools of an MCP server, or ''
 --         how many writes it makes, and the number of the key with the times of the last ones to the tool
---         how many further names are asked for and these, how many budgets and of each the number of its day, name, amount, daily
+--         how many further names are asked for and these, how many budgets and of each the number of its day,
+--         name, amount, daily
 --
--- Answers the revisions, sightings that the node does not know, what was read of agents, and for each call a list: its status, and what belongs to it.
+-- Answers the revisions, the sightings that the node does not know, what was read of agents, and for each
+-- call a list: its status, and what belongs to it.
 --
--- `scripts.ts` puts fields.lua (`field`, `setField`), ring.lua (`count`, `grow`) and history.lua (`habitsAt`, `trustOf`) in front of it.
+-- `scripts.ts` puts fields.lua (`field`, `setField`), ring.lua (`count`, `grow`) and history.lua (`habitsAt`,
+-- `trustOf`) in front of it.
 
 local revisions = redis.call('HMGET', KEYS[1], 'keys', 'policies', 'credentials', 'routes')
 for i = 1, 4 do revisions[i] = revisions[i] or '-' end
@@ -58,8 +67,9 @@ end
 
 local dayMs = 86400000
 
--- Months since the year 0, and the day that a month begins on, counted from 1970-01-01: years begin in March, so that the leap
--- day is the last of a year, and 400 years are 146097 days.
+-- Answers the number of a month, counted from the year 0. `firstDayOf` answers the day that a month begins
+-- on, counted from 1970-01-01. Years begin in March, so that the leap day is the last of a year, and 400
+-- years are 146097 days.
 local function monthOf(ms)
   local z = math.floor(ms / dayMs) + 719468
   local era = math.floor(z / 146097)
@@ -82,7 +92,7 @@ end
 local partsPerToken = 60000
 local aheadMsMax = 3600000
 
--- Takes what the call needs, or answers why it is not let in.
+-- Takes what the call needs. Answers why it is not let in, or nil and the used part of the quota.
 local function takeFor(caller, mode, now)
   local month = monthOf(now)
   local _, used = count(KEYS[4], 'month', month, 24)
@@ -100,7 +110,7 @@ local function takeFor(caller, mode, now)
       local full = capacity * partsPerToken
       local at = tonumber(field(key, 'at')) or now
       local level = math.min(full, (tonumber(field(key, 'level')) or full) + math.max(0, now - at) * rate)
-      -- By a clock that was far ahead, until when it would stay empty.
+      -- A clock that was far ahead has set it. It counts as full, or it would stay empty until that time.
       if at - now > aheadMsMax then at, level = now, full end
       if level < partsPerToken and not limited then
         limited = { n == 1 and 'tenant' or 'key', math.max(1, math.ceil((partsPerToken - level) / rate / 1000)), rate }
@@ -129,7 +139,7 @@ local function takeFor(caller, mode, now)
   return nil, used
 end
 
--- Calls of the last ten minutes, by minutes.
+-- Counts the call, and answers the calls of the last ten minutes.
 local function latelyOf(history, now)
   local minute, lately = math.floor(now / 60000), 0
   readFields(history, { 'minute0', 'minute1', 'minute2', 'minute3', 'minute4', 'minute5', 'minute6', 'minute7', 'minute8', 'minute9' })
@@ -141,7 +151,8 @@ local function latelyOf(history, now)
   return lately
 end
 
--- As `withMutations` and `mutationsAt` of habits.ts.
+-- Notes the writes of a call and answers those of the last minute, as `withMutations` and `mutationsAt` of
+-- habits.ts do.
 local function writesOf(key, times, now)
   if times == 0 then return 0 end
   local writes, writesMax, minuteMs = 0, 10, 60000
@@ -162,7 +173,8 @@ local function isNew(known, name)
   return names[name]
 end
 
--- What is usual for agents and their trust: of calls that ask at the same time for the same agent once. `admit` changes none of it.
+-- Answers the place in `agents` of an agent's habits and trust. Calls of the same agent at the same time
+-- share it, since `admit` changes neither.
 local agents, places = {}, {}
 local function placeOf(caller, now)
   local place = caller.history .. ' ' .. digits(now)
@@ -177,7 +189,8 @@ local function placeOf(caller, now)
   return places[place]
 end
 
--- A day is over in every zone of the world when this has passed since it was last charged, and two more days.
+-- How long a day is kept after it was last charged: by then it is over in every zone of the world, and two
+-- more days are.
 local budgetKeptMs = 4 * dayMs
 local answers, isAnyIn = {}, false
 

@@ -1,12 +1,13 @@
 -- Binds credentials to a home: all of them, or none.
 --
--- KEYS  1 homes of the tenant: "<ms of the end> <home>" by credential  2 credentials by their ends  3 those that the agent was the first to use
+-- KEYS  1 homes of the tenant: "<ms of the end> <home>" by credential  2 credentials by their ends
+--       3 those that the agent was the first to use
 -- ARGV  1 now in ms  2 home  3, 4 how many the tenant and the agent may have  5 ms that the keys are kept
 --       6 … credential, ms of the end
 
 local now, home, keptMs = tonumber(ARGV[1]), ARGV[2], ARGV[5]
 
--- A few more than come.
+-- Removes some homes that have ended, a few more than come.
 local ended = redis.call('ZRANGE', KEYS[2], '-inf', ARGV[1], 'BYSCORE', 'LIMIT', 0, 64)
 if #ended > 0 then
   redis.call('HDEL', KEYS[1], unpack(ended))

@@ -1,15 +1,17 @@
--- Writes records and their audit entry if all that the writer has read still stands; else nothing. Checks come before all writes.
+-- Writes records and their audit entry if all that the writer has read still stands; else nothing. Checks
+-- come before all writes.
 --
 -- ARGV  operations of four: name, number of the key, and two arguments.
 --   has field text    the field has this text ('' = there is none)
 --   audit count hash  the log has so many entries, and the last one has this hash
---   room ms most     fewer end after that
+--   room ms most      fewer than `most` members end after that
 --   put field text, drop field, log entry, remove (the whole key)
---   seed field text   where the field is not there
+--   seed field text   puts the text where the field is not there
 --   index place       a record's place in an index by time
---   trim most records of an index, the oldest go, with their records
+--   trim most records   beyond `most` places the oldest of an index go, with their records
 --   ending ms member, ended ms, leave member   members that have an end
---   prune 'ms most' 'index records'   some records that ended before go, with 'concerns:<id>' and what 'link:<id>' and 'denial:<id>' say leads to them, while there are more
+--   prune 'ms most' 'index records'   some records that ended before go, while there are more than `most`,
+--                     with 'concerns:<id>' and the fields that 'link:<id>' and 'denial:<id>' name
 
 local checks = {}
 

@@ -1,7 +1,8 @@
--- Hashes as this script sees them: a field is read once, and all that has changed is written by `writeFields` at the end, once a key.
+-- Keeps hashes as this script sees them. A field is read once. `writeFields` writes all that has changed at
+-- the end, once a key.
 
 local texts, changed, lives = {}, {}, {}
--- Lua unpacks no more than some thousands of values.
+-- The values that are unpacked at once. Lua unpacks no more than some thousands.
 local valuesMax = 1000
 
 local function readFields(key, names)
@@ -22,7 +23,7 @@ local function readFields(key, names)
   return known
 end
 
--- Its text, or false.
+-- Answers the text of a field, or false where there is none.
 local function field(key, name)
   local known = texts[key]
   if known and known[name] ~= nil then return known[name] end
@@ -40,7 +41,7 @@ local function setField(key, name, text)
   names[name] = true
 end
 
--- The key goes so many milliseconds after this script.
+-- Lets a key go so many milliseconds after this script.
 local function keepFor(key, ms) lives[key] = ms end
 
 local function writeFields()

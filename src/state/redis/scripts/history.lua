@@ -1,4 +1,5 @@
--- What is usual for an agent and what its trust has come to: the steps of habits.ts and trust.ts, on a hash. `marks` is a list beside it.
+-- Keeps the habits and the trust of an agent in a hash, by the steps of habits.ts and trust.ts. `marks` is a
+-- list beside it.
 
 local windowsMax, marksMax = 1008, 32
 local anomaliesMax, dayMs = 5, 86400000
@@ -25,7 +26,7 @@ local function halveHabits(key, it)
   end
 end
 
--- A call that was let out.
+-- Adds a call that was let out.
 local function addToHabits(key, ms, sizeClass)
   local it = numbersOf(key, habitFields)
   local window = math.floor(ms / windowMs)
@@ -46,7 +47,7 @@ local function addToHabits(key, ms, sizeClass)
   addToField(key, 'hour' .. math.floor(ms / hourMs) % 24, 1)
 end
 
--- The answer to a call: the numbers of `Habits`, in their order, as far as they are kept here.
+-- Answers the numbers of `Habits`, in their order, as far as they are kept here.
 local function habitsAt(key, ms)
   local it = numbersOf(key, habitFields)
   local hour = math.floor(ms / hourMs) % 24
@@ -70,7 +71,8 @@ local function trustOf(key)
   return { trust = tonumber(known.trust) or trustMax, clean = tonumber(known.clean) or 0, at = tonumber(known.at) or 0 }
 end
 
--- A call came; `isClean` where it was let out and nothing was held against it. `parts` and `calls` are the terms of recovery.
+-- Adds a call. `isClean` says that it was let out and has no marks. `parts` and `calls` say how trust comes
+-- back.
 local function addToTrust(key, ms, isClean, parts, calls)
   local it = trustOf(key)
   local idleHours = 0
@@ -84,7 +86,7 @@ local function addToTrust(key, ms, isClean, parts, calls)
   putNumbers(key, trustFields, it)
 end
 
--- Whether a day's anomalies have taken all that they may.
+-- Tells whether a day's anomalies have taken all that they may, and this mark is one more.
 local function isOneTooMany(marks, mark)
   if string.sub(mark, 1, 10) ~= '["anomaly"' then return false end
   local ms, count = cjson.decode(mark)[3], 0

@@ -1,7 +1,8 @@
--- Something counts against an agent, if it is one of the tenant.
+-- Adds a mark against an agent. Answers 0, with nothing changed, where the tenant has no such agent, or the
+-- mark is an anomaly too many.
 --
 -- KEYS  1 history of the agent  2 marks against it  3 agents
--- ARGV  1 id of the agent  2 ms  3 parts that an idle hour brings back  4 parts  5 mark
+-- ARGV  1 id of the agent  2 ms  3 parts that an idle hour brings back  4 parts that are lost  5 mark
 
 if not redis.call('HGET', KEYS[3], ARGV[1]) then return 0 end
 if isOneTooMany(KEYS[2], ARGV[5]) then return 0 end

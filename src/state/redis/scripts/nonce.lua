@@ -1,8 +1,10 @@
--- True once until the end: by the clock that was given, not by when Redis gets to forgetting.
--- KEYS  1 nonces of the tenant  2 those of the key      ARGV  1 now  2 end, both in ms  3 nonce  4, 5 how many each may have
+-- Answers `new` once for a nonce until its end, `seen` after that, and `full` where there is no room. The
+-- given clock counts, not the time at which Redis forgets.
+-- KEYS  1 nonces of the tenant  2 those of the key      ARGV  1 now  2 end, both in ms  3 nonce
+--       4, 5 how many each may have
 
 local now, ends = tonumber(ARGV[1]), tonumber(ARGV[2])
--- Clocks of nodes differ, but by less.
+-- The clocks of nodes differ by less than this.
 local skewMs = 60000
 
 if now < tonumber(redis.call('ZSCORE', KEYS[1], ARGV[3]) or 0) then return 'seen' end

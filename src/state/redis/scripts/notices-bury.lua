@@ -1,4 +1,4 @@
--- Before the scripts that give messages up.
+-- Stands in front of the scripts that give messages up.
 
 local function digits(n) return string.format('%.0f', n) end
 

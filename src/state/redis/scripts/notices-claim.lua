@@ -1,9 +1,10 @@
--- Gives messages that are due to who asks: `claimable` and `afterClaim` of notice-queue.ts.
+-- Claims messages that are due, as `claimable` and `afterClaim` of notice-queue.ts do.
 --
 -- KEYS  1 messages  2 texts  3 channels  4 windows  5 their ends, then the queues of channels
--- ARGV  1 ms  2 ms of the lease  3 ms in which it is noted once that somebody claims
---       then for each channel: name, owner or '', limit, ms between two, burst, failures from which it is tried out
--- answers id, message, text of each
+-- ARGV  1 ms  2 ms of the lease  3 ms in which a claim for a channel is noted once
+--       then for each channel:
+--         name, owner or '', limit, ms between two, burst, failures from which it is tried out
+-- Answers id, message and text of each.
 
 local messages, texts, channels, windows, windowEnds = unpack(KEYS, 1, 5)
 local now, leaseMs, notedMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
@@ -21,7 +22,7 @@ local function claim(queue, name, owner, limit, intervalMs, burst, probingMin)
   if known[2] ~= owner then redis.call('HSET', channels, 'owner ' .. name, owner) end
   if now < tonumber(known[3] or 0) then return end
   local full = math.max(tonumber(known[5] or 0), now)
-  -- No bucket lacks more than it holds: that was written by a clock that was ahead.
+  -- A bucket that seems to lack more than it holds was written by a clock that was ahead; it counts as full.
   if full - now > intervalMs * burst then full = now end
   local isTrial = tonumber(known[4] or 0) >= probingMin
   limit = math.min(isTrial and 1 or limit, burst - math.ceil((full - now) / intervalMs))

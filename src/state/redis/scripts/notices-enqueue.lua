@@ -1,9 +1,12 @@
--- Makes messages of notices, or adds them to messages that wait: `placeNotice` of notice-queue.ts.
+-- Makes messages of notices, or adds them to messages that wait, as `placeNotice` of notice-queue.ts decides.
 --
--- KEYS  1 messages  2 texts  3 channels  4 windows  5 their ends  6 ids of notices, then the queues of channels
--- ARGV  1 ms  2 ids of notices that are remembered  3 traces that a message names  4 ms that a window is kept
+-- KEYS  1 messages  2 texts  3 channels  4 windows  5 their ends  6 ids of notices
+--       then the queues of channels
+-- ARGV  1 ms  2 how many ids of notices are remembered  3 how many traces a message names
+--       4 ms that a window is kept
 --       then for each notice: id, kind, tenant or '', ms, trace or '', text, how many channels, and of each
---       the number of its queue in KEYS, name, owner or '', ms of its digest, most that wait, id of the message, window
+--         the number of its queue in KEYS, name, owner or '', ms of its digest, most that wait
+--         id of the message, window
 
 local messages, texts, channels, windows, windowEnds, ids = unpack(KEYS, 1, 6)
 local now, idsMax, tracesMax, windowsKeptMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])

@@ -1,7 +1,8 @@
 -- Gives up messages that have been due for long.
 --
 -- KEYS  1 messages  2 texts  3 channels  4 queue of the channel  5 its messages that were given up
--- ARGV  1 name of the channel  2 ms  3 due before  4 reason  5 how many  6 how many are kept  7 '' where the channel must be failing, or ms since when nobody has claimed
+-- ARGV  1 name of the channel  2 ms  3 due before  4 reason  5 how many  6 how many are kept
+--       7 '' where the channel must be failing, or ms since when nobody has claimed
 
 local messages, texts, channels, queue, dead = unpack(KEYS, 1, 5)
 local name, now = ARGV[1], tonumber(ARGV[2])

@@ -1,8 +1,11 @@
--- What became of a message that was claimed: `afterOutcome` of notice-queue.ts.
+-- Records the outcome of a claimed message, as `afterOutcome` of notice-queue.ts does. Answers 0, with
+-- nothing changed, where the claim does not stand any more.
 --
 -- KEYS  1 messages  2 texts  3 channels  4 queue of the channel  5 its messages that were given up
--- ARGV  1 id  2 attempts  3 name of the channel  4 ms  5 ms of the claim  6 delivered, released, retry or dead
---       retry: 7 ms when due  8 reason  9 ms until when it is paused  10 failures from which it is  11 ms, at least  12 at most
+-- ARGV  1 id  2 attempts  3 name of the channel  4 ms  5 ms of the claim
+--       6 delivered, released, retry or dead
+--       retry: 7 ms when due  8 reason  9 ms until when the channel is paused  10 failures from which it is
+--              11 ms of the pause, at least  12 at most
 --       dead: 7 whether the channel has answered  8 reason  9 how many are kept
 
 local messages, texts, channels, queue, dead = unpack(KEYS, 1, 5)

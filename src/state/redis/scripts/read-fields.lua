@@ -1,4 +1,4 @@
--- A few fields of several hashes, as HMGET answers them.
+-- Reads a few fields of several hashes, as HMGET answers them.
 -- KEYS  the hashes
 -- ARGV  the fields
 

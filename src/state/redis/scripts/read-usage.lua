@@ -1,5 +1,5 @@
--- What several have used, as HGETALL answers it.
--- KEYS  numbers of each
+-- Reads several hashes, as HGETALL answers them.
+-- KEYS  the hashes
 
 local all = {}
 for i, key in ipairs(KEYS) do all[i] = redis.call('HGETALL', key) end

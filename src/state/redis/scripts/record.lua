@@ -1,14 +1,23 @@
--- Takes finished calls of one tenant. A call counts if its id is new here: the same calls again change nothing.
+-- Records finished calls of one tenant. A call counts if its id is new here: the same calls again change
+-- nothing.
 --
--- KEYS  1 index of windows, 2 uses of credentials, 3 arrivals, then the days of budgets, then for each minute of the calls its counts, those of
---       its hour and of its day, then for each window its ids and its chunks, then for each agent the numbers, the destinations, the history and the marks
--- ARGV  1 ms that a trace is kept  2 second before which windows have gone  3 destinations that an agent may have  4 days of budgets
---       5, 6 terms of trust: parts, calls  7 ms that the history of an agent is kept  8 minutes  9 windows  10 names that counts may have
---       11, 12, 13 ms that counts of minutes, hours and days are kept  14 ids of all calls, 16 bytes each  15 agents, then each as it is counted
+-- KEYS  1 index of windows  2 uses of credentials  3 arrivals, then the days of budgets
+--       then for each minute of the calls: its counts, those of its hour and of its day
+--       then for each window: its ids, its chunks
+--       then for each agent: its numbers, destinations, history and marks
+-- ARGV  1 ms that a trace is kept  2 second before which windows have gone
+--       3 destinations that an agent may have  4 days of budgets  5, 6 terms of trust: parts, calls
+--       7 ms that the history of an agent is kept  8 minutes  9 windows  10 names that counts may have
+--       11, 12, 13 ms that counts of minutes, hours and days are kept  14 ids of all calls, 16 bytes each
+--       15 agents, then each as it is counted
 --       then for each window: its second, its calls as a chunk
---       then for each call: number of its agent, of its window and of its minute, ms, size class, how many names it has touched (0 where it was
---       not let out), reasons and other names (each as `<dimension>:<name>`), marks and charges to give back it has, all in one text, decision, name of its credential or '', tool or '', band or '',
---       the names, the reasons, the parts and the text of each mark, for each charge the number of its day in KEYS, name, amount
+--       then for each call:
+--         all in one text: number of its agent, of its window and of its minute, ms, size class, how many
+--         names it has touched (0 where it was not let out), how many reasons and other names, marks, and
+--         charges to give back it has
+--         decision, name of its credential or '', tool or '', band or ''
+--         the touched names, the reasons and other names (each as `<dimension>:<name>`), the parts and the
+--         text of each mark, for each charge the number of its day in KEYS, name, amount
 
 local keptMs, destinationsMax, trustParts, trustCalls = ARGV[1], tonumber(ARGV[3]), tonumber(ARGV[5]), tonumber(ARGV[6])
 local minutes, windows, namesMax = tonumber(ARGV[8]), tonumber(ARGV[9]), tonumber(ARGV[10])
@@ -27,13 +36,13 @@ local function takeMany(count)
   return list
 end
 
--- A call that is recorded a day late takes the place of no later hour.
+-- Counts a call in its hour. A call that is recorded a day late must not take the place of a later hour.
 local function growHour(key, name, hour)
   local at = string.match(field(key, name .. string.format('%.0f', hour % 24)) or '', '^(%d+):')
   if not at or tonumber(at) <= hour then grow(key, name, hour, 24) end
 end
 
--- By key the names that were touched, each with when it was first.
+-- The touched names by key, each with the time of its first touch.
 local touches = {}
 local function touch(known, ms, names)
   local times = touches[known] or {}
@@ -57,7 +66,7 @@ for w = 1, windows do
   news[w], repeats[w] = {}, 0
 end
 
--- Of each minute, by the name of the dimension and the name in it.
+-- The counts of each minute by dimension, and by the name in it.
 local counts, callsOf = {}, {}
 local function tally(minute, dimension, name)
   local ofMinute = counts[minute] or {}
@@ -69,7 +78,7 @@ end
 local function addCount(key, dimension, name, count)
   local field = dimension .. ':' .. name
   if redis.call('HINCRBY', key, field, count) > count or name == '' then return end
-  -- It is new here.
+  -- The name is new here.
   if redis.call('HINCRBY', key, dimension, 1) <= namesMax then return end
   redis.call('HINCRBY', key, dimension, -1)
   redis.call('HDEL', key, field)
@@ -134,7 +143,7 @@ for w = 1, windows do
     redis.call('PEXPIRE', ids, keptMs)
     redis.call('PEXPIRE', list, keptMs)
     redis.call('ZADD', KEYS[1], seconds[w], seconds[w])
-    -- Which ones are new has to be said only where not all are.
+    -- The new ones are named only where not all are new.
     local new = repeats[w] > 0 and table.concat(news[w]) or ''
     redis.call('XADD', KEYS[3], 'MAXLEN', '~', arrivalsMax, '*', 'w', seconds[w], 'n', numbers[w], 'new', new)
     redis.call('PEXPIRE', KEYS[3], keptMs)
@@ -146,12 +155,13 @@ for minute, dimensions in pairs(counts) do
     for dimension, names in pairs(dimensions) do
       for name, count in pairs(names) do addCount(key, dimension, name, count) end
     end
-    -- Those of which all names were counted: older counts have fewer of them.
+    -- `named` counts the calls all of whose names were counted. Older versions counted fewer names.
     redis.call('HINCRBY', key, 'named', callsOf[minute])
     redis.call('PEXPIRE', key, ARGV[10 + place])
   end
 end
--- A few more than come: what has gathered while nobody called must not hold up everybody at once.
+-- Removes old windows, a few more than come: those that have gathered while nobody called must not hold up
+-- everybody at once.
 local gone = redis.call('ZRANGE', KEYS[1], '-inf', '(' .. ARGV[2], 'BYSCORE', 'LIMIT', 0, 1024)
 if #gone > 0 then redis.call('ZREM', KEYS[1], unpack(gone)) end
 return 1

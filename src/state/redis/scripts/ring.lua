@@ -1,5 +1,5 @@
--- Counts by periods (months, hours, slots) in a hash. Each period has the field <name><period % size> with the text
--- "<period>:<count>", so that a count takes the place of the one a round ago and nothing ever grows.
+-- Counts by periods (months, hours, slots) in a hash. Each period has the field <name><period % size> with
+-- the text "<period>:<count>". So a count takes the place of the one a round ago, and the hash does not grow.
 
 local function count(key, name, period, size)
   local place = name .. string.format('%.0f', period % size)

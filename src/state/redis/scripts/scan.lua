@@ -1,6 +1,7 @@
--- Keeps what was found in the answer to a call, as long as its trace.
+-- Keeps the scan of a call's answer as long as its trace.
 -- KEYS  1 ids of its window  2 scans of it  3 … traces by facts of their answers, those that the scan tells
--- ARGV  1 scan  2 scans that a trace may have  3 its id  4 its second  5 the first second that is kept  6 how long, in ms
+-- ARGV  1 scan  2 scans that a trace may have  3 its id  4 its second  5 the first second that is kept
+--       6 how long, in ms
 
 if redis.call('HEXISTS', KEYS[1], ARGV[3]) == 0 then return 'unknown' end
 if redis.call('LLEN', KEYS[2]) >= tonumber(ARGV[2]) then return 'full' end
