@@ -116,7 +116,7 @@ const isSameList = <T>(a: readonly T[], b: readonly T[]): boolean =>
 /** The part of the book that reading and judging a call need. */
 export type Rules = Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
 
-/** Returns a policy that is not in the store in the form that is compiled. */
+/** Returns the policy of a document, which the store does not have, in the form that is compiled. */
 export const fromDocument = (
   { name, envNames, mode, rules }: PolicyDocument,
   { policyId, version }: Pick<CompiledInput, 'policyId' | 'version'>,
