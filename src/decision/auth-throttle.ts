@@ -4,42 +4,58 @@ import { networkOf } from '../util/ranges.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import type { AuthEntrance, AuthReason } from './auth-failure.ts';
 
-/** Failures that an address may have in a row, and how fast they are forgiven. */
+/** The failures that an address may have in a row, and how many are forgiven in a minute. */
 const whole = { perMinute: 30, capacity: 60 } as const;
 export const addressesMax = 10_000;
 
-/** Slows down guessing of keys and secrets. Only failures cost: an address without any is never held up. */
+/**
+ * Slows down guessing of keys and secrets. Only failures cost, so an address without any is never held up.
+ */
 type AuthThrottle = ReturnType<typeof createAuthThrottle>;
 
-/** Each kind counts for itself: guessed keys do not hold up other secrets from the same address. */
+/**
+ * The throttles by kind. Each counts for itself: guessed keys do not hold up other secrets from the same
+ * address.
+ */
 export interface AuthThrottles {
-  /** Nobody guesses a key: a valid one passes whatever failed before, and only failures are held up. */
+  /**
+   * The throttle of keys. No key can be guessed, so a valid one passes whatever failed before, and only
+   * failures are held up.
+   */
   readonly keys: AuthThrottle;
-  /** Secrets that people chose: they are not even compared where too many failed. */
+  /** The throttles of secrets that people chose. They are not even compared where too many failed. */
   readonly adminSecret: AuthThrottle;
   readonly routeTokens: AuthThrottle;
-  /** Sessions that a secret opens: each one is written down, so that they have the rate of failures. */
+  /**
+   * The throttle of sessions that a secret opens. Each is written down, so that they have the rate of
+   * failures.
+   */
   readonly signIns: AuthThrottle;
   /** Counts a failure that is held against no address. */
   readonly note: NonNullable<AuthListeners['counted']>;
 }
 
-/** Says what failed, and nothing of what was presented. */
+/** The description of a failure, with nothing of what was presented. */
 interface AuthFailure {
   readonly entrance: AuthEntrance;
   readonly reason: AuthReason;
-  /** A key that is valid and may not be used from this address: each of them counts for itself. */
+  /** The id of a valid key that may not be used from this address. Each such key counts for itself. */
   readonly keyId?: string;
 }
 
 interface AuthListeners {
-  /** Hears of each failure held against an address; after one that `isLast`, the address is held up. */
+  /**
+   * Receives each failure that is held against an address. After one with `isLast` the address is held up.
+   */
   readonly told?: (failure: AuthFailure & { readonly address: string; readonly isLast: boolean }) => void;
-  /** Hears of every failure, also where too many came before it. */
+  /** Receives every failure, also where too many came before it. */
   readonly counted?: (entrance: AuthEntrance, reason: AuthReason) => void;
 }
 
-/** The throttles of one of several processes, among which the connections of an address are spread evenly. */
+/**
+ * Creates the throttles of one of several processes. The connections of an address are spread evenly among
+ * them.
+ */
 export const createAuthThrottles = (processes = 1, listeners: AuthListeners = {}): AuthThrottles => ({
   keys: createAuthThrottle(processes, listeners),
   adminSecret: createAuthThrottle(processes, listeners),
@@ -52,7 +68,10 @@ export const createAuthThrottles = (processes = 1, listeners: AuthListeners = {}
 
 const tooMany = 'Too many requests from this address had no valid key; wait before the next.';
 
-/** Remembers at most `addressesMax` addresses, then forgets the one that has not failed for longest. */
+/**
+ * Creates a throttle. It remembers at most `addressesMax` addresses, then forgets the one that has not failed
+ * for longest.
+ */
 export function createAuthThrottle(
   processes = 1,
   { detail = tooMany, told, counted }: AuthListeners & { readonly detail?: string } = {},
@@ -61,10 +80,10 @@ export function createAuthThrottle(
     perMinute: Math.max(1, Math.floor(whole.perMinute / processes)),
     capacity: Math.max(1, Math.floor(whole.capacity / processes)),
   };
-  // Buckets in the order of the last failure.
+  // The buckets are in the order of the last failure.
   const buckets = new RecentMap<string, Bucket>(addressesMax);
 
-  /** The level of the bucket: at least one token, or it throws. */
+  /** Returns the level of the bucket. Throws RATE_LIMITED where that is less than one token. */
   function levelOf(source: string, nowMs: number): number {
     const bucket = buckets.get(source);
     const level = bucket ? levelAt(bucket, rate, nowMs) : rate.capacity * partsPerToken;
@@ -72,7 +91,7 @@ export function createAuthThrottle(
     throw new GatewayError('RATE_LIMITED', detail, { retryAfterSeconds: secondsUntilToken(level, rate) });
   }
 
-  /** Takes a token; where none is left, throws as `check` does. Tells whether it was the last one. */
+  /** Takes a token, and returns whether it was the last one. Where none is left, throws as `check` does. */
   function take(address: string, nowMs: number, id?: string): boolean {
     const source = id === undefined ? networkOf(address) : `${networkOf(address)} ${id}`;
     const level = levelOf(source, nowMs) - partsPerToken;
@@ -91,7 +110,7 @@ export function createAuthThrottle(
       }
     },
     take,
-    /** Counts a failure; where there were too many before it, throws as `check` does. */
+    /** Counts a failure. Where there were too many before it, throws as `check` does. */
     failed(address: string, nowMs: number, failure: AuthFailure) {
       counted?.(failure.entrance, failure.reason);
       const isLast = take(address, nowMs, failure.keyId);

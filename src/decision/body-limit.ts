@@ -6,11 +6,13 @@ import type { ToolSettings } from '../tenants/tool-settings.ts';
 import { toRequest } from './request.ts';
 
 /**
- * Answers how many bytes the body of a call may have, as far as that can be told before any of it is read.
- * The way that it came on has a limit (`wayMax`). The configuration may have another for the tool at its host
+ * Returns the most bytes that the body of a call may have, as far as that can be told before any of it is
+ * read. The route may have a limit (`wayMax`), and the configuration another for the tool at the call's host
  * and path. The smaller of both counts. Where neither is set, the limit of the tenant or of the vendor
- * counts. Sometimes only the body itself tells the tool. Its limit is asked at admission, and can only lower
- * the bound.
+ * counts.
+ *
+ * Sometimes only the body itself tells the tool. The limit of that tool is asked at admission, and can only
+ * lower the bound.
  */
 export function bodyBytesMaxOf(
   sources: BodyLimitSources,
@@ -32,21 +34,23 @@ interface BodyLimitSources {
   readonly toolSettings: ToolSettings;
 }
 
-/** Facts about a call before its body is read. */
+/** The facts about a call before its body is read. */
 interface KnownBefore {
   /** The tool, where the route names it. */
   readonly toolName?: string | undefined;
   readonly bodyless: () => ReceivedCall;
   readonly wayMax?: number | undefined;
   readonly target: Pick<Target, 'host' | 'path'>;
-  /** The bound is that of each message of many: what vendors say is for whole bodies. */
+  /**
+   * The bound is for each of many messages. The limits of vendors are for whole bodies, so they do not count.
+   */
   readonly isOneOfMany?: boolean;
 }
 
 /**
- * Returns the bound of a body of which neither way nor tool says anything. A limit that the tenant, its plan
- * or the limits of the daemon set counts. Where nobody has written one, it is the default or what the vendor
- * is known to take, whichever is more.
+ * Returns the bound of a body of which neither route nor tool says anything. A limit that the tenant, its
+ * plan or the limits of the daemon set counts. Where nobody has written one, it is the default or what the
+ * vendor is known to take, whichever is more. It is 0 for an unknown tenant.
  */
 export function unsaidBytesMax(
   { tenants, catalogues }: Pick<BodyLimitSources, 'tenants' | 'catalogues'>,

@@ -8,10 +8,16 @@ import { kept } from '../util/kept.ts';
 import { bodyValue } from './facts/body.ts';
 import { toRequest } from './request.ts';
 
-/** Sums of money are counted in millionths, so that they are exact: 0.1 has no double of its own. */
+/**
+ * The parts of a unit of money. Sums are counted in millionths, so that they are exact: 0.1 has no double of
+ * its own.
+ */
 const partsPerUnit = 1_000_000;
 
-/** The charge of a call to each budget of its tenant: 0 where it does not count for it. */
+/**
+ * Returns the charge of a call to each budget of its tenant. It is 0 where the call does not count for the
+ * budget.
+ */
 export type ChargesOf = (call: ClassifiedCall, identity: Identity) => readonly BudgetCharge[];
 
 interface CompiledBudget {
@@ -22,7 +28,10 @@ interface CompiledBudget {
   readonly amountOf: (call: ClassifiedCall) => number;
 }
 
-/** Returns undefined where no tenant has a budget: then no call pays for it. Nor do later tenants. */
+/**
+ * Returns a function that tells charges; undefined where no tenant has a budget. Then no call pays for
+ * budgets, nor do calls of later tenants.
+ */
 export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf | undefined {
   if (tenants.ids().every((id) => tenants.find(id)?.budgets.length === 0)) return undefined;
   const compiled = new WeakMap<TenantConfig, readonly CompiledBudget[]>();
@@ -39,7 +48,10 @@ export function createCharges(tenants: Pick<Tenants, 'find' | 'ids'>): ChargesOf
 
 const noCharges: readonly BudgetCharge[] = [];
 
-/** One thing of several is enough. A sum over the day's budget counts as all of it, so sums stay exact. */
+/**
+ * Returns the charge to one budget. If one operation of several counts, the call counts. A sum over the day's
+ * budget is charged as all of it, so that sums stay exact.
+ */
 const chargeOf = (
   budget: CompiledBudget,
   call: ClassifiedCall,
@@ -88,12 +100,15 @@ function amountReader(
 const bodiesOfParts = ({ operation }: ClassifiedCall): BodyValue[] =>
   operation.parts?.flatMap(({ body }) => body ?? []) ?? [];
 
-/** Counts in parts. Several readings add up, since lines are payments; an unsure body may say any sum. */
+/**
+ * Returns an amount in parts. Several readings add up, since lines are payments. An unclear body counts as
+ * infinite, since it may say any sum.
+ */
 function amountIn(body: BodyValue, sumOf: (readings: readonly unknown[]) => number): number {
   if (body.kind === 'none') return 0;
   if (body.kind === 'unclear') return Number.POSITIVE_INFINITY;
   const sum = sumOf(body.readings);
-  // Many payments of less than a part are not free.
+  // A payment of less than a part counts as one, so that many of them are not free.
   return sum === 0 ? 0 : Math.max(1, Math.round(sum * partsPerUnit));
 }
 
@@ -121,7 +136,10 @@ const factsOfPart = (whole: MatchFacts, { operation, method, target }: Operation
 
 const minuteMs = 60_000;
 
-/** Gives a zone's date, as `2026-11-21`. It formats once a minute: no zone's midnight lies within one. */
+/**
+ * Tells the date in a zone, such as `2026-11-21`. It formats once a minute, because no zone's midnight lies
+ * within one.
+ */
 export class ZoneDay {
   readonly #format: Intl.DateTimeFormat;
   #minute = Number.NaN;

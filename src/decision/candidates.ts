@@ -5,13 +5,14 @@ import { fromDocument } from '../tenants/policy-book.ts';
 
 /*
  * Rules that are tried before they are applied. A candidate takes the place of the policy of its name and
- * environments. It would do so when applied, or in a changed policy file. Of two candidates for one place the
+ * environments, as it would when applied or in a changed policy file. Of two candidates for one place the
  * later one has it.
  */
 
 /**
- * Returns the policies as they would be with the candidates, or with `only` the candidates alone. Throws
- * VALIDATION_FAILED where they pass a bound on what a tenant may have: all of them are compiled in one go.
+ * Returns the policies as they would be with the candidates. With `only`, it returns only the candidates.
+ * Throws VALIDATION_FAILED where they pass a bound on what a tenant may have, because all of them are
+ * compiled in one go.
  */
 export function withCandidates(
   active: readonly CompiledInput[],
@@ -45,7 +46,7 @@ const sameEnvironments = (
   others: readonly string[] | undefined,
 ): boolean => JSON.stringify(some?.toSorted()) === JSON.stringify(others?.toSorted());
 
-/** Returns the policies that count towards the bounds. */
+/** Returns a policy in the form in which it counts towards the bounds. */
 const toApply = ({ rules }: { readonly rules: readonly unknown[] }): PolicyApply => ({
   tenantId: '',
   policyId: '',

@@ -13,13 +13,14 @@ import type {
 import type { Tenants } from '../tenants/tenants.ts';
 import { orElse } from '../util/maybe-promise.ts';
 
-/** How long ago the state must have known the key, at most. */
+/** The longest time since the state has known the key. */
 export const recallMs = 5 * 60_000;
 
 /**
- * Judges by the last records while the state is away. The tenant's `on_failure` must be open, and the key in
- * use a moment ago. Nothing is counted. Undefined where the call must wait for the state: ephemeral keys,
- * whose uses nobody could count, and calls that name another agent than their key's.
+ * Admits a call by the last records while the state is away. The tenant's `on_failure` must be open, and the
+ * key must have been in use a moment ago. Nothing is counted. Returns undefined where the call must wait for
+ * the state. That is so for ephemeral keys, whose uses nobody could count, and for calls that name another
+ * agent than their key's.
  */
 export function admitDegraded(
   store: Store,
@@ -35,8 +36,8 @@ export function admitDegraded(
   const holder = { key, parent: undefined, agent, isTenantSuspended: false };
   const examined = examine(holder, undefined, request);
   if (!examined.ok) return examined.code === 'UNKNOWN_AGENT' ? undefined : examined;
-  // Nobody can tell whether the agent has been there, so the stricter answer stands. Budgets and tools are
-  // unknown.
+  // Nobody can tell whether the agent has been there, so the stricter answer stands. Budgets and concerns
+  // about tools are unknown.
   const unknown = {
     isNewDestination: true,
     exceededBudgets: [],
@@ -51,7 +52,10 @@ export function admitDegraded(
   return { ...examined, ...unknown, agentStatus, key, isDegraded: true };
 }
 
-/** Identifies a key. While the state is away, its last answer stands if the key's tenant wants that. */
+/**
+ * Identifies a key. While the state is away, its last answer stands if the key's tenant wants that. Otherwise
+ * it throws the state's error.
+ */
 export function identifyOrRecall(
   { store, tenants }: { readonly store: Store; readonly tenants: Tenants },
   keyHash: string,

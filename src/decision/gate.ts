@@ -33,11 +33,11 @@ import type { Events } from './trace/events.ts';
 import type { TraceFeed } from './trace/trace-feed.ts';
 
 /*
- * The services of one configuration generation, as ports: each has what one kind of user needs. A reload
- * makes a new gate and swaps it in one assignment; a running request keeps the one that it began with.
+ * The services of one configuration generation, as ports. Each port has what one kind of user needs. A reload
+ * makes a new gate and swaps it in one assignment. A running request keeps the gate that it began with.
  */
 
-/** Holds the settings and names that all users of a generation share. */
+/** The settings and names that all users of a generation share. */
 interface Settings {
   readonly config: Config;
   readonly tenants: Tenants;
@@ -54,15 +54,20 @@ interface Settings {
   safeName(tenantId: string, name: string): SafeName;
 }
 
-/** Tells who calls, for entrances. */
+/** Tells entrances who calls. */
 interface IdentifyPort {
-  /** The presented key, or undefined where the text is none. */
+  /** Returns the presented key; undefined where the text is none. */
   readKey(text: string): PresentedKey | undefined;
-  /** Stands for callers of an inbound route that show no key. It has an agent of the route's own. */
+  /**
+   * Returns a key that stands for callers of an inbound route that show none. Its agent is the route's own.
+   */
   routeKey(route: Pick<InboundRoute, 'tenantId' | 'prefix' | 'keyId'>): PresentedKey;
-  /** Stands for callers of the forward proxy who bring no key; undefined where every call needs one. */
+  /**
+   * The caller that stands for those of the forward proxy who bring no key; undefined where every call needs
+   * one.
+   */
   readonly keyless: Keyless | undefined;
-  /** Throttles of failed authentication by address, for all keys and secrets. They outlive reloads. */
+  /** The throttles of failed authentication by address, for all keys and secrets. They outlive reloads. */
   readonly throttles: AuthThrottles;
   readonly store: Store;
 }
@@ -74,7 +79,7 @@ interface DecidePort {
   readonly inspect: Inspect;
   /** Judges what follows on a call that was let out and stays open. */
   readonly inspectMessage: InspectMessage;
-  /** Tells whether the caller of such a call may go on. */
+  /** Tells whether the caller of an open call may go on. */
   readonly checkOpen: CheckOpen;
   /** Records a call that was refused before it was inspected. Its `identity` must be known. */
   readonly record: Recorder;
@@ -96,17 +101,17 @@ interface RespondPort {
   readonly watch: CallWatch | undefined;
   /** Keeps what was found in answers with the traces of their calls. */
   readonly answers: AnswerDesk;
-  /** Remembers answers by what they are known again by. */
+  /** Remembers sensitive answers by marks that recognise their content. */
   readonly answerMemory: AnswerMemory;
   /** Remembers what MCP servers list. */
   readonly toolMemory: ToolMemory;
-  /** Returns a fingerprint by which a tenant's content is recognised, not guessed: `contentFingerprint`. */
+  /** Returns a fingerprint by which a tenant's content is recognised, not guessed (`contentFingerprint`). */
   fingerprint(tenantId: string, content: Buffer): string;
 }
 
-/** The numbers that the daemon counts of itself. */
+/** Tells the numbers that the daemon counts of itself. */
 export interface MetricsPort {
-  /** All of it as Prometheus reads it. Calls while one is under way share its answer. */
+  /** Returns all numbers as Prometheus reads them. Calls while one is under way share its answer. */
   text(): Promise<string>;
 }
 
@@ -114,11 +119,11 @@ export interface MetricsPort {
 interface AdministerPort {
   readonly store: Store;
   readonly policies: PolicyBook;
-  /** Judges calls without letting anything follow from it. */
+  /** Judges calls without any consequence. */
   readonly simulator: Simulator;
   readonly approvals: ApprovalDesk;
   readonly feeds: Pick<Feeds, 'health' | 'refresh'>;
-  /** Traces as they become findable. It outlives reloads. */
+  /** The traces as they become findable. It outlives reloads. */
   readonly traceFeed: TraceFeed;
   /** Seals and opens stored credentials. */
   readonly vault: Vault;
@@ -135,13 +140,18 @@ interface AdministerPort {
 /** Follows the life of a generation: requests begin and end with it, and it retires. */
 export interface LifecyclePort {
   status(): GateStatus;
-  /** A request begins that will use this gate; answers what must be called once when it is over. */
+  /**
+   * Notes that a request begins that will use this gate. Returns what must be called once when it is over.
+   */
   enter(): () => void;
-  /** No request begins with this gate any more: closes what is its own when the last one that did is over. */
+  /**
+   * Notes that no request begins with this gate any more. It closes what is its own when the last running one
+   * is over.
+   */
   retire(): void;
 }
 
-/** The gate as proxies need it: they identify and decide, send, and tell of each request's begin and end. */
+/** The gate as proxies need it. They identify and decide, send, and tell of each request's begin and end. */
 export interface EntranceGate
   extends Settings,
     IdentifyPort,
@@ -156,10 +166,10 @@ export interface AnswerGate extends Settings, RespondPort {}
 export interface Gate extends EntranceGate, AdministerPort, LifecyclePort {}
 
 export interface GateStatus {
-  /** 1 at the start, one more with each reload that was taken. */
+  /** The number of the generation: 1 at the start, one more with each reload that was taken. */
   readonly generation: number;
   readonly loadedAtMs: number;
-  /** Why the last reload was refused; null when it was taken. */
+  /** The reason why the last reload was refused; null when it was taken. */
   readonly lastError: string | null;
   readonly isDraining: boolean;
 }

@@ -24,16 +24,18 @@ import { classesOf } from './verdict.ts';
 
 interface Judged {
   readonly opinion: Enforceable;
-  /** In monitor mode: everything passes, and nothing follows from it. */
+  /** The call is in monitor mode. It passes, and the decision has no consequence. */
   readonly isMonitored: boolean;
 }
 
 /**
  * Decides about a call that was read and weighed, as far as that is possible without people. Suspension,
- * denylist, threat feeds, the scope of the key and unreadable content end it; then the strictest of the
- * policies counts; then the posture. SANITIZE makes the redacted body here, so that a body that cannot be
- * redacted becomes a denial. It changes nothing, so that simulation judges by it as well. `given` may then
- * put other facts in the place of the call's own.
+ * denylist, threat feeds, the scope of the key and unreadable content end it. Otherwise the strictest of the
+ * policies counts, and where none decides, the posture.
+ *
+ * SANITIZE makes the redacted body here, so that a body that cannot be redacted becomes a denial. It changes
+ * nothing, so that simulation judges by it as well. There `given` may put other facts in the place of the
+ * call's own.
  */
 export type Judge = (
   call: AssessedCall<TenantConfig>,
@@ -46,7 +48,7 @@ const whySuspended = {
   'tenant-suspended': safely`All agents of the tenant are suspended; an administrator can lift that.`,
 } as const;
 
-/** `mode` is the daemon's own; a tenant's may be laxer still. */
+/** Creates the judge. `mode` is the daemon's own. A tenant can be in monitor mode where the daemon is not. */
 export function createJudge(mode: 'enforce' | 'monitor'): Judge {
   const denylists = new WeakMap<TenantConfig, DestinationList>();
 
@@ -60,7 +62,7 @@ export function createJudge(mode: 'enforce' | 'monitor'): Judge {
   return (call, rules, given = asTheyAre) => {
     const { agentStatus, scopeViolations } = call.admission;
     const judged = enforceable(call, opinionOn(call, rules, given, isDenylisted));
-    // Suspension and the scope of a key bind in monitor mode as well: no policy decides them.
+    // Suspension and the scope of a key bind in monitor mode as well, because no policy decides them.
     const isBound = agentStatus !== 'active' || scopeViolations.length > 0;
     const isMonitored = (mode === 'monitor' || call.tenant.mode === 'monitor') && !isBound;
     return { opinion: withoutOwnKeys(call, isMonitored ? monitored(judged) : judged), isMonitored };
@@ -112,7 +114,7 @@ function opinionOn(
 
 const none: readonly never[] = Object.freeze([]);
 
-/** Returns the facts as if the call had no body: what is left is known of a call that could not be read. */
+/** Returns the facts as if the call had no body. They are what is known of a call that could not be read. */
 const withoutBody = (facts: Facts): Facts => ({
   ...withGiven(facts, {}, noBody(facts.body.bytes)),
   classes: none,

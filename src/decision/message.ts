@@ -39,24 +39,27 @@ import { type DecideMessageOptions, decideMessage } from './stages/decide-messag
 import { type InspectOptions, inspect } from './stages/inspect.ts';
 
 /*
- * Judges what follows on a call that was let out and stays open, such as frames of a WebSocket. Each is read,
- * weighed and decided as a call of its own would be, by what is known of the call that opened the way. It is
- * not admitted again, and so counts against no quota, no rate and no budget.
+ * Judges what follows on a call that was let out and stays open, such as frames of a WebSocket. Each message
+ * is read, weighed and decided as a call of its own would be. What is known of the call that opened the way
+ * counts for it. It is not admitted again, and so counts against no quota, no rate and no budget.
  */
 
 interface MessageContent {
   readonly contentType: string;
-  /** The coding of the message itself; by default none. */
+  /** The coding of the message itself; none by default. */
   readonly contentEncoding?: string;
-  /** Given by entrances that know the tool, whatever the host. By default the catalogue classifies. */
+  /**
+   * Classifies the message, for entrances that know the tool, whatever the host. By default the catalogue
+   * does it.
+   */
   readonly classify?: ((message: ReceivedCall) => ClassifiedCall | undefined) | undefined;
 }
 
 /**
- * Judges one further message of an open call whose verdict was ALLOW or SANITIZE. One at a time, in their
- * order: what went before it counts. The verdict is never REQUIRE_APPROVAL, since nobody could wait for it.
- * Rejects with a `GatewayError` when the message could not be judged, or the key may not be used any more.
- * Then the call must end.
+ * Judges one further message of an open call whose verdict was ALLOW or SANITIZE. Messages must come one at a
+ * time, in their order, since what went before counts. The verdict is never REQUIRE_APPROVAL, since nobody
+ * could wait for it. Rejects with a `GatewayError` when the message could not be judged, or the key may not
+ * be used any more. Then the call must end.
  */
 export type InspectMessage = (
   opening: OpenedCall,
@@ -64,7 +67,10 @@ export type InspectMessage = (
   content: MessageContent,
 ) => Promise<DecidedCall>;
 
-/** Rejects when the caller of an open call may not go on: for calls that are silent on the caller's side. */
+/**
+ * Rejects when the caller of an open call may not go on. It is for calls that are silent on the caller's
+ * side.
+ */
 export type CheckOpen = (opening: OpenedCall) => Promise<void>;
 
 interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOptions {
@@ -75,16 +81,19 @@ interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOpt
   readonly keyless?: CallerSources['keyless'];
 }
 
-/** A key that was revoked, and an agent that was suspended, are noticed so much later at most. */
+/** The time after which a revoked key or a suspended agent is noticed at the latest. */
 export const recheckMs = 1_000;
-/** Traces that the messages of one open call may leave in a second; whoever wants to leave more waits. */
+/**
+ * The most traces that the messages of one open call may leave in a second. Whoever wants to leave more
+ * waits.
+ */
 const tracesPerSecondMax = 50;
 
-/** The memory of an open call from message to message, across configuration generations. */
+/** The memory of an open call from message to message. It lasts across configuration generations. */
 interface Conversation {
   before: Buffer;
   fieldEnds: FieldEnds;
-  /** That a trace of this conversation names already. */
+  /** The names of signals that a trace of this conversation has already. */
   readonly toldSignals: Set<string>;
   checkedAtMs: number;
   key: KeyRecord | undefined;
@@ -158,7 +167,10 @@ export class MessageInspector {
     if (conversation.agentStatus !== 'active') throw new GatewayError('FORBIDDEN', 'The agent is suspended.');
   }
 
-  /** While the state is away, what was known of the key goes on to hold where its tenant wants that. */
+  /**
+   * Asks the state whether the caller may go on. While it is away, what was known of the key holds where the
+   * tenant wants that.
+   */
   async #recheck(opening: OpenedCall, conversation: Conversation): Promise<void> {
     try {
       const { key: presented, clientAddress } = opening.received;
@@ -180,7 +192,7 @@ export class MessageInspector {
     conversation.checkedAtMs = Date.now();
   }
 
-  /** The key is looked up for its scope when the first message comes, then once in `recheckMs`. */
+  /** Looks up the key for its scope when the first message comes, then once in `recheckMs`. */
   async #whoNow(opening: OpenedCall, conversation: Conversation): Promise<void> {
     const isFresh = Math.abs(Date.now() - conversation.checkedAtMs) < recheckMs;
     if (!isFresh || (!conversation.key && !conversation.isDegraded))
@@ -188,8 +200,8 @@ export class MessageInspector {
   }
 
   /**
-   * A message is admitted as its opening was, and nothing is counted. Whether its caller may go on is asked
-   * of the state, and the tenant's settings are those of now.
+   * Admits a message as its opening was, and counts nothing. It asks the state whether the caller may go on.
+   * The tenant's settings are those of now.
    */
   async #admit(call: UnadmittedCall): Promise<AdmittedCall<TenantConfig>> {
     const received = call instanceof ClassifiedCall ? call.received : call;
@@ -208,7 +220,10 @@ export class MessageInspector {
     return new AdmittedCall(classified, admissionOf(opening, tenant, conversation, classified.operation));
   }
 
-  /** A message that adds nothing to its call's trace leaves none: there may be thousands in a second. */
+  /**
+   * Records a message, unless it adds nothing to the trace of its call. There may be thousands of such
+   * messages in a second.
+   */
   #recordTelling(...[message, refusal]: Parameters<Recorder>): Promise<void> {
     const { opening } = message.received.message ?? {};
     if (!opening) return this.#record(message, refusal);
@@ -224,7 +239,7 @@ const noBytes = Buffer.alloc(0);
 const hasFields = ({ contentType }: ReceivedCall, sent: Buffer): boolean =>
   isDocument(sent) || /^application\/grpc(?!\+json)/i.test(contentType);
 
-/** Returns the bytes of it that have gone out, without its coding. */
+/** Returns the bytes of a call that have gone out, without its coding. */
 function sentOf({ received: { body, readings }, verdict }: OpenedCall): Buffer {
   const { sanitizedBody = body } = verdict;
   return sanitizedBody === body ? (readings.plain ?? body) : sanitizedBody;
@@ -232,7 +247,7 @@ function sentOf({ received: { body, readings }, verdict }: OpenedCall): Buffer {
 
 const nothingToRecord = Promise.resolve();
 
-/** Slows an agent whose every message leaves a trace: the journal fills no faster than by calls. */
+/** Slows an agent whose every message leaves a trace, so that the journal fills no faster than by calls. */
 async function waitForTraces(conversation: Conversation): Promise<void> {
   const sinceMs = performance.now() - conversation.tracesSinceMs;
   if (sinceMs < 1_000 && conversation.traces >= tracesPerSecondMax) await sleep(1_000 - sinceMs);
@@ -253,8 +268,8 @@ function isClean({ verdict, signals, incidents }: DecidedCall, { toldSignals }: 
 }
 
 /**
- * The destination of the opening call is no longer new. The rate of an agent counts its calls alone, not its
- * messages.
+ * Returns the admission of a message. The destination of the opening call is no longer new. The rate of an
+ * agent counts only its calls, not its messages.
  */
 function admissionOf(
   { admission }: OpenedCall,
@@ -279,8 +294,8 @@ function admissionOf(
 }
 
 /**
- * Returns a message as a call. To send something over a way that a GET has opened is no GET: it is understood
- * as a POST to the same place.
+ * Returns a message as a call. It is understood as a POST to the same place where a GET has opened the way,
+ * because it sends something.
  */
 function toMessage(
   opening: OpenedCall,

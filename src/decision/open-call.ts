@@ -6,8 +6,8 @@ import type { Tenants } from '../tenants/tenants.ts';
 import { after } from '../util/maybe-promise.ts';
 
 /**
- * Takes the coding off a call's body before anybody asks for it, if that would take the event loop too long.
- * `identity` is whose call it is, where that is known.
+ * Takes the coding off a call's body in a thread, before anybody asks for the body. `identity` is the caller,
+ * where that is known.
  */
 export type OpenCall = (call: ReceivedCall, identity?: Identity) => MaybePromise<void>;
 
@@ -20,7 +20,7 @@ interface OpenOptions {
 
 const openMsMax = 1_000;
 const noBytes = Buffer.alloc(0);
-/** Nobody knows yet whose call it is: strangers have one turn together. */
+/** The owner of calls whose caller nobody knows yet. They have one turn together. */
 const stranger = { tenantId: '', agentId: '' };
 
 export function createOpener({ readers, tools, store, tenants }: OpenOptions): OpenCall {

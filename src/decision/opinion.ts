@@ -15,7 +15,10 @@ import { isCertain } from '../risk/signals/read-then-write.ts';
 import { excuseOf } from './excuse.ts';
 import type { PostureOpinion } from './posture.ts';
 
-/* The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. Pure. */
+/*
+ * The judgement of a call by a policy, the posture or neither, and the verdict that follows from it. All
+ * functions are pure.
+ */
 
 /** An opinion before it is enforced. */
 export interface Opinion {
@@ -26,13 +29,13 @@ export interface Opinion {
   readonly decidedBy: MatchedRule | undefined;
   /** The classes that SANITIZE cuts. */
   readonly cuts: readonly DataClass[];
-  /** A held call goes out sanitised, once it may. */
+  /** A held call goes out sanitised, once it may go out. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
-  /** Kinds of channels that must be told, whatever their filters. */
+  /** Kinds of channels that must be told of the call, whatever their filters say. */
   readonly escalateTo: readonly string[];
   readonly incidents: readonly IncidentCause[];
-  /** The decision of rules in monitor mode. */
+  /** The decision of rules in monitor mode; undefined where none holds. */
   readonly wouldBe: Decision | undefined;
 }
 
@@ -82,8 +85,8 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
 }
 
 /**
- * Returns the judgement where no rule decides. `byPolicy` has tags of matching rules and the decision of
- * those in monitor mode.
+ * Returns the judgement where no rule decides. `byPolicy` has the tags of matching rules, and the decision of
+ * rules in monitor mode.
  */
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
@@ -113,8 +116,8 @@ function incidentOfPolicy({ incidentSeverity, matched }: PolicyDecision): readon
 }
 
 /**
- * Returns causes for an analyst: those of the judgement, content on its way out, a listed destination, and a
- * denial of critical risk. A denial that is the gateway's own doing is none.
+ * Returns causes for an analyst to look: those of the judgement, content on its way out, a listed
+ * destination, and a denial of critical risk. A denial that is the gateway's own doing is none.
  */
 export function incidentsOf(call: AssessedCall, opinion: Opinion): readonly IncidentCause[] {
   const { decision, incidents: given } = opinion;
@@ -149,10 +152,12 @@ const isThreatHit = ({ evidence }: AssessedCall): boolean =>
 
 const carriesContent = ({ evidence }: AssessedCall): boolean => evidence.carriedReads.some(isCertain);
 
-/** An opinion that can be carried out: `sanitized` is what goes out instead of the body. */
+/** An opinion that can be carried out. `sanitized` is what goes out instead of the body. */
 export type Enforceable = Opinion & { readonly sanitized?: Buffer };
 
-/** In monitor mode everything passes, and it is noted what would have become of it. */
+/**
+ * Returns an opinion as it is in monitor mode: the call passes, and what would have become of it is noted.
+ */
 export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceable => ({
   ...opinion,
   decision: 'ALLOW',
@@ -160,11 +165,11 @@ export const monitored = ({ sanitized: _, ...opinion }: Enforceable): Enforceabl
   wouldBe: opinion.decision === 'ALLOW' ? opinion.wouldBe : opinion.decision,
 });
 
-/** The detector of the gateway's own keys. */
+/** The id of the detector of the gateway's own keys. */
 const ownKey = 'postern-key';
 
 /**
- * Cuts keys of the gateway from the body, and denies the call where they are elsewhere. A key in its home
+ * Cuts keys of the gateway from the body, and denies the call where they stand elsewhere. A key in its home
  * place was taken out before.
  */
 export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enforceable {
@@ -189,7 +194,10 @@ export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enfor
 
 const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
 
-/** SANITIZE that cannot be done is a denial; of a call that must be held first, before anybody is asked. */
+/**
+ * Makes an opinion that can be carried out. Where SANITIZE cannot be done, that is a denial. For a call that
+ * must be held first, it is so before anybody is asked.
+ */
 export function enforceable(call: InspectedCall, opinion: Opinion): Enforceable {
   const { decision, alsoSanitize, cuts } = opinion;
   if (decision !== 'SANITIZE' && !(decision === 'REQUIRE_APPROVAL' && alsoSanitize)) return opinion;

@@ -7,10 +7,13 @@ import { packageFile } from '../util/program-files.ts';
 
 const dataFolder = packageFile('config');
 
-/** The program's phrases take a quarter of a second to prepare, so all gateways of a process share them. */
+/**
+ * Returns the reader of the program's phrases. They take a quarter of a second to prepare, so all gateways of
+ * a process share them.
+ */
 export const packagedInjections = lazily(() =>
   createInjectionReader(loadPhrasebook(join(dataFolder, 'injection'), 'phrasebook'), true),
 );
 
-/** The lexicon comes with the program, too, and is the same for all gateways of a process. */
+/** Returns the lexicon that comes with the program. It is the same for all gateways of a process. */
 export const packagedMeanings = lazily(() => loadMeanings(join(dataFolder, 'meaning'), 'meaning'));

@@ -2,7 +2,7 @@ import { type CallSoFar, DecidedCall, soFar, type UnadmittedCall } from '../core
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import { after, type MaybePromise } from '../util/maybe-promise.ts';
 
-/** A call that a stage refuses rather than judges. `reached` is what its record can be made of. */
+/** Tells of a call that a stage refuses rather than judges. A record can be made of `reached`. */
 export class RefusedCall {
   readonly reached: CallSoFar;
   readonly error: GatewayError;
@@ -14,20 +14,25 @@ export class RefusedCall {
 }
 
 /**
- * One step of the way: takes a call in one state and answers it in the next, or refused. It receives what it
- * needs when it is made, and changes nothing of the call that it is given. What it throws refuses the call in
- * the state that it had. A stage that need not wait answers at once, and the call stays on the same turn of
- * the event loop.
+ * A step of the way. It takes a call in one state, and returns it in the next one or refused. It receives
+ * what it needs when it is made, and changes nothing of the call that it is given. What it throws refuses the
+ * call in the state that it had. A stage that need not wait returns at once. Then the call stays on the same
+ * turn of the event loop.
  */
 export interface Stage<In, Out> {
   readonly name: string;
   run(call: In): MaybePromise<Out | RefusedCall>;
 }
 
-/** A stage among others: only `Stages` puts them together, and each takes what the one before it answers. */
+/**
+ * A stage among others. Only `Stages` puts stages together, and each takes what the one before it returns.
+ */
 type AnyStage = Stage<never, object>;
 
-/** Chains stages, each taking what the one before answers: a missing or misplaced one does not compile. */
+/**
+ * Chains stages, each of which takes what the one before it returns. A missing or misplaced stage does not
+ * compile.
+ */
 export class Stages<In, Out extends object> {
   readonly all: readonly AnyStage[];
 
@@ -43,18 +48,21 @@ export class Stages<In, Out extends object> {
     return new Stages([...this.all, stage]);
   }
 
-  /** Returns the same way with something around each stage. */
+  /** Returns the same stages, each with something around it. */
   map(around: (stage: AnyStage) => AnyStage): Stages<In, Out> {
     return new Stages(this.all.map(around));
   }
 }
 
-/** Leaves the record of a call: decided, or refused with `refusal`. Rejects when it could not be written. */
+/**
+ * Leaves the record of a call that was decided, or refused with `refusal`. Rejects when it could not be
+ * written.
+ */
 export type Recorder = (call: CallSoFar, refusal: GatewayError | undefined) => Promise<void>;
 
 /**
- * Judges a call, and answers it with its verdict. Rejects with a `GatewayError` when the call is refused or
- * could not be judged: then it must not go out.
+ * Judges a call and returns it with its verdict. Rejects with a `GatewayError` when the call is refused or
+ * could not be judged. Then the call must not go out.
  */
 export type Inspect = (call: UnadmittedCall) => Promise<DecidedCall>;
 
@@ -79,7 +87,7 @@ export function createPipeline(stages: Stages<UnadmittedCall, DecidedCall>, reco
   };
 }
 
-/** Runs the stages until one refuses the call. Never throws; answers at once if none had to wait. */
+/** Runs the stages until one refuses the call. Never throws. Returns at once if none had to wait. */
 const runStages = <Out extends object>(
   { all }: Stages<UnadmittedCall, Out>,
   call: UnadmittedCall,
@@ -106,7 +114,7 @@ function runFrom(all: readonly AnyStage[], from: number, call: object): MaybePro
   return state;
 }
 
-/** Whatever was decided before a stage failed does not stand. */
+/** Returns the call as refused. What was decided before a stage failed does not stand. */
 function refused(call: object, error: unknown): RefusedCall {
   if (!(call instanceof DecidedCall))
     return new RefusedCall(soFar(call as UnadmittedCall), toGatewayError(error));
@@ -114,7 +122,7 @@ function refused(call: object, error: unknown): RefusedCall {
   return new RefusedCall(reached, toGatewayError(error));
 }
 
-/** Hands what a stage has answered to the next one, unless it has refused the call. */
+/** Hands what a stage has returned to the next one, unless the stage has refused the call. */
 export const unlessRefused = <In extends object, Out>(
   judged: MaybePromise<In | RefusedCall>,
   next: (call: In) => MaybePromise<Out | RefusedCall>,

@@ -1,6 +1,6 @@
 import { type Band, type DataClass, type Decision, decisions, type Risk } from '../core/call.ts';
 
-/** The decision where no rule matches: by data class, and by the band of the risk. */
+/** The decision where no rule matches, by data class and by the band of the risk. */
 export interface Posture {
   readonly secrets: Decision;
   readonly pii: Decision;
@@ -11,7 +11,7 @@ export interface Posture {
 
 export interface PostureOpinion {
   readonly decision: Decision;
-  /** The reason that decided; undefined where everything is allowed anyway. */
+  /** The reason code of the decision; undefined where everything is allowed anyway. */
   readonly reasonCode: string | undefined;
   /** The classes that the posture wants cut out. */
   readonly sanitizes: readonly DataClass[];
@@ -23,8 +23,8 @@ const fieldOf = { SECRETS: 'secrets', PII: 'pii', PHI: 'phi', INTERNAL: 'interna
 export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf(a) > decisions.indexOf(b);
 
 /**
- * Returns the strictest decision for the classes found and for the band. The band is that of the sanitised
- * call, since a secret alone makes the risk HIGH.
+ * Returns the strictest of the decisions for the classes found and for the band. If all classes are cut, the
+ * band is that of the sanitised call, since a secret alone makes the risk HIGH.
  */
 export function judgeByPosture(
   risk: Pick<Risk, 'score' | 'band' | 'residualBand'>,

@@ -10,15 +10,21 @@ import { after } from '../util/maybe-promise.ts';
 import { packageFile } from '../util/program-files.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 
-/** The program of a reader thread: the same jobs and tools as on the event loop. */
+/* The program of a reader thread, with the same jobs and tools as on the event loop. */
 const engines = loadEngines();
 const injections = packagedInjections();
 const meanings = packagedMeanings();
 const beginnings = createBeginningMemory();
 
-/** New code runs ten times slower, and the first bodies would be denied for taking too long. */
+/**
+ * The time for which a thread works before its first job. New code runs ten times slower, and the first
+ * bodies would be denied for taking too long.
+ */
 const warmUpMs = 250;
-/** Code and prose of the package. Prose is left out of some images, and a thread must begin without it. */
+/**
+ * Code and prose of the package, to read at the start. Prose is left out of some images, and a thread must
+ * start without it.
+ */
 const samples = ['bin/postern', 'bin/node-proxy.cjs', 'CHANGELOG.md'];
 
 function warmUp(): void {

@@ -1,7 +1,7 @@
 import { bands, dataClasses } from '../core/call.ts';
 import { ruleActions } from '../policy/schema.ts';
 
-/** The reason codes of judged calls and what each means, besides the codes that rules name themselves. */
+/** The reason codes of judged calls and what each means. Rules name further codes themselves. */
 export const reasonCodes: readonly (readonly [codes: readonly string[], meaning: string])[] = [
   [ruleActions.map((it) => `POLICY_${it}`), 'a rule with this action decides, and has no `reason_code`'],
   [dataClasses, 'data of this class was found in the call'],

@@ -10,11 +10,11 @@ import type { Tenants } from '../tenants/tenants.ts';
 export interface CallerSources {
   readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
   readonly tenants: Pick<Tenants, 'find'>;
-  /** The key that stands for callers who bring none, where there may be such. */
+  /** The key that stands for callers who bring none, where there may be such callers. */
   readonly keyless?: Pick<Keyless, 'key'> | undefined;
 }
 
-/** Whoever makes a call, or has something open. */
+/** The caller of a call, or of something that is open. */
 export interface OpenCaller {
   readonly key: PresentedKey | undefined;
   readonly identity: Identity | undefined;
@@ -22,15 +22,16 @@ export interface OpenCaller {
 }
 
 /**
- * The present key and agent of a call that was admitted a while ago. Takes and counts nothing. Throws
- * INVALID_KEY where the key has ended, and IP_NOT_ALLOWED where the address has lost its place on the
- * allowlist.
+ * Returns the present key record and agent status of a call that was admitted a while ago. Takes and counts
+ * nothing. Throws INVALID_KEY where the key has ended, and IP_NOT_ALLOWED where the address has lost its
+ * place on the allowlist.
  */
 export async function reauthorize(
   { store, tenants, keyless }: CallerSources,
   { key, identity, clientAddress }: OpenCaller,
 ) {
-  // It is never revoked, so that it is there again when calls without a key are.
+  // The key of calls without a key is never revoked, so that it is there again when such calls are allowed
+  // again.
   const isForgone = key?.prefix === keylessKeyPrefix && key.hash !== keyless?.key.hash;
   const holder = key && !isForgone ? await store.identify(key.hash, Date.now()) : undefined;
   if (!holder?.ok || !tenants.find(holder.identity.tenantId))

@@ -4,16 +4,20 @@ import { isAddressAllowed } from '../state/rules/admission.ts';
 import { identifyOrRecall } from './degraded.ts';
 import type { Gate } from './gate.ts';
 
-/** Refusals in the activity log: wrong key, forbidden, too large, too many. */
+/** The statuses of refusals that stand in the activity log: wrong key, forbidden, too large, too many. */
 const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
-/** Further refusals on the wire: malformed requests, and requests that no proxy can serve. */
+/**
+ * The statuses of further refusals of the proxies that stand there: malformed requests, and requests that no
+ * proxy can serve.
+ */
 const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
 
 /**
- * The one way in which entrances refuse a call that the pipeline has not judged. Takes nothing from quota and
- * rate, and leaves the trace of whatever belongs into the activity of the key's tenant. Answers what is to be
- * said: `refusal`, unless the key is not valid or not allowed from this address. Then the pipeline says so,
- * counts and records it, and its caller learns nothing else.
+ * Refuses a call that the pipeline has not judged. It is the one way in which entrances do that. It takes
+ * nothing from quota and rate, and leaves the trace of whatever belongs into the activity of the key's
+ * tenant. Returns the error to answer, which is `refusal` with one exception: the key is not valid, or not
+ * allowed from this address. Then the pipeline refuses, counts and records the call, and its caller learns
+ * nothing else.
  */
 export async function rejectEarly(
   gate: Pick<Gate, 'store' | 'tenants' | 'inspect' | 'record'>,

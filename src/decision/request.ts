@@ -7,7 +7,7 @@ import { parseCallBody, structuredBytesMax } from './facts/body-structure.ts';
 const structureOf = (contentType: string, body: string): BodyValue =>
   parseCallBody(contentType, Buffer.from(body));
 
-/** Makes the catalogue's view of a call. `maxDecodedBytes` bounds what is decoded of its body on demand. */
+/** Returns the catalogue's view of a call. `maxDecodedBytes` bounds what is decoded of its body on demand. */
 export const toRequest = (call: ReceivedCall, maxDecodedBytes: number): Request => ({
   method: call.method,
   target: call.target,
@@ -20,7 +20,7 @@ export const toRequest = (call: ReceivedCall, maxDecodedBytes: number): Request 
   structureOf,
 });
 
-/** A body is gone through for each text once, whoever asks. */
+/** Tells whether the body has a text. It goes through the body for each text once, whoever asks. */
 function mentions(call: ReceivedCall, text: string, maxDecodedBytes: number): boolean {
   const { readings } = call;
   readings.mentioned ??= new Map();
@@ -33,12 +33,21 @@ function mentions(call: ReceivedCall, text: string, maxDecodedBytes: number): bo
   return kept(mentioned, text, () => holds(body, text));
 }
 
-/** Node finds so few characters by the first one: ten times as fast as more, where that one is rare. */
+/**
+ * The number of characters that Node finds by the first one alone. Where that one is rare, it is ten times as
+ * fast as with more.
+ */
 const quicklyFound = 5;
-/** A body made of that one character takes a millisecond so. */
+/**
+ * The size up to which a body is searched by so few characters. Where it consists of the first one alone,
+ * that takes a millisecond.
+ */
 const quickBytesMax = 128 * 1024;
 
-/** Node searches latin1 directly; encoding the text first costs as much as searching a short body. */
+/**
+ * Tells whether the body has a text. Node searches latin1 directly, while encoding the text first costs as
+ * much as searching a short body.
+ */
 function holds(body: Buffer, text: string): boolean {
   if (body.length > quickBytesMax) return body.includes(text, 0, 'latin1');
   const at = body.indexOf(text.slice(0, quicklyFound), 0, 'latin1');
@@ -47,16 +56,24 @@ function holds(body: Buffer, text: string): boolean {
 
 const escapeStart = '\\u00';
 const hexDigits = '0123456789abcdef';
-/** With more escapes each digit is searched for by itself, and is soon found. */
+/**
+ * The most escapes that are counted in one pass. With more of them, each digit is searched for by itself, and
+ * soon found.
+ */
 const escapesMax = 10_000;
 
-/** Node looks for the first character of what it is asked for, and zeros are rarer than backslashes. */
+/**
+ * The text by which escapes are searched for. Node looks for its first character, and zeros are rarer than
+ * backslashes.
+ */
 const zeros = '00';
 const zerosMax = 1_000;
 const backslash = 0x5c;
 const letterU = 0x75;
 
-/** Escapes are looked for by their digit: in a large body one pass finds all that took a pass each. */
+/**
+ * Notes which escapes the body has, by their first digit. In a large body one pass replaces a pass for each.
+ */
 function noteEscapes(body: Buffer, mentioned: Map<string, boolean>): void {
   const digits = new Set<string>();
   const next = escapesIn(body);

@@ -15,7 +15,10 @@ type StageOptions = AdmitOptions &
   DecideOptions &
   ClassifyOptions & { readonly homes: CredentialHomes };
 
-/** The order is the design: cheap before dear, and a call that may not be made is not read. */
+/**
+ * Returns the stages in their order. That order is the design: cheap before costly, and a call that may not
+ * be made is not read.
+ */
 export function createStages(options: StageOptions): Stages<UnadmittedCall, DecidedCall> {
   const { homes } = options;
   const [assess, decide] = [assessRiskStage(options), decideStage(options)];

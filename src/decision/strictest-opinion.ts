@@ -3,9 +3,12 @@ import { type SafeName, safely } from '../core/safe-name.ts';
 import type { Opinion } from './opinion.ts';
 import { stricter } from './posture.ts';
 
-/* A call that does several things is sent or refused as a whole: the strictest opinion on them counts. */
+/* A call that does several things is sent or refused as a whole. The strictest opinion on them counts. */
 
-/** `whole` is the opinion on the call itself. All cuts, tags and escalations of the others are kept. */
+/**
+ * Returns the strictest opinion on a call and its parts. `whole` is the opinion on the call itself. All cuts,
+ * tags and escalations of the other opinions are kept.
+ */
 export function strictestOpinion(
   whole: Opinion,
   parts: readonly OperationPart[],
@@ -43,7 +46,10 @@ const ofPart = (opinion: Opinion, name: SafeName, count: number): Opinion => ({
   ],
 });
 
-/** An incident of several parts is one: causes are compared by what opened them. */
+/**
+ * Returns the distinct items. An incident of several parts is one, because causes are compared by their
+ * content.
+ */
 function distinct<T>(items: readonly T[]): readonly T[] {
   return [...new Map(items.map((it) => [typeof it === 'string' ? it : JSON.stringify(it), it])).values()];
 }

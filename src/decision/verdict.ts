@@ -12,7 +12,7 @@ import { counts } from '../inspect/parts/sanitize.ts';
 import type { Enforceable } from './opinion.ts';
 import { signalSentence } from './trace/agent-view.ts';
 
-/** Signals that are reason codes of the calls that have them. */
+/** Signals whose names are reason codes of the calls that have them. */
 export const signalReasons: ReadonlySet<string> = new Set([
   'THREAT_INTEL_MATCH',
   'EXTERNAL_PRINCIPAL',
@@ -32,13 +32,15 @@ export const signalReasons: ReadonlySet<string> = new Set([
   'LOW_TRUST',
   'OPAQUE_CONTENT',
 ]);
-/** Signals that the explanation leaves to others: findings are named one by one. */
+/**
+ * Signals that the explanation does not name. For SENSITIVE_DATA it names the findings instead, one by one.
+ */
 const notExplained: ReadonlySet<string> = new Set(['SENSITIVE_DATA', 'NEW_DESTINATION', 'OPAQUE_CONTENT']);
-/** That one explanation names. */
+/** The most findings that one explanation names. */
 export const explainedFindingsMax = 20;
 const nothing: readonly Finding[] = [];
 
-/** Returns the opinion as the answer to the call, with what else was noticed of it. */
+/** Returns the opinion as the answer to the call, with what else was noticed of the call. */
 export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
   const { isDegraded, charges, exceededBudgets, scopeViolations } = call.admission;
   const found = thatCount(call);
@@ -57,7 +59,7 @@ export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
         `${it.class}: ${it.kind} at ${it.location} (${it.confidence} confidence${it.isMisdirected ? ', at home elsewhere' : ''}).`,
       ),
     );
-  // Why it is risky, which a rule or a band does not say.
+  // The signals say why the call is risky, which a rule or a band does not say.
   for (const signal of call.signals) if (!notExplained.has(signal.name)) places.push(signalSentence(signal));
   if (call.signals.length > 0) places.push(riskSentence(call.risk));
   return {
@@ -78,7 +80,7 @@ export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
   };
 }
 
-/** Returns how the score has come about. */
+/** Returns a sentence on how the score has come about. */
 function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk): SafeName {
   const parts = shares.map(({ engine, part }) => `${engine} ${toText(part)}`);
   if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);

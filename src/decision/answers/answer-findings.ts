@@ -1,15 +1,18 @@
-/** The ends of an answer in which something was found; `reported` are those that clients have looked at. */
+/**
+ * The ends of an answer in which something was found. Clients report the `reported` ones, which they have
+ * looked at.
+ */
 export const answerOutcomes = ['passed', 'redacted', 'blocked', 'reported'] as const;
 export type AnswerOutcome = (typeof answerOutcomes)[number];
 
-/** One thing that an answer was found to be or to have, as it is counted. */
+/** A finding of an answer, as it is counted. */
 export interface AnswerFinding {
   readonly outcome: AnswerOutcome;
-  /** Is a reason code, of those that the gateway knows. */
+  /** The reason code of the finding, one of those that the gateway knows. */
   readonly reason: string;
 }
 
-/** Holds what a scan of an answer may tell. */
+/** The part of a scan of an answer that says what was found. */
 interface Scan {
   readonly data_classes?: readonly string[];
   readonly injection?: { readonly detected: boolean };
@@ -18,7 +21,7 @@ interface Scan {
   readonly mcp_drift?: unknown;
 }
 
-/** Returns a scan's findings. The reasons against a blocked answer are those that it was blocked for. */
+/** Returns the findings of a scan. Those of a blocked answer are the reasons for which it was blocked. */
 export function findingsOf(scan: Scan, outcome: AnswerOutcome = outcomeOf(scan)): readonly AnswerFinding[] {
   const reasons = scan.blocked?.filter((it) => it !== 'RESPONSE_BLOCKED') ?? [
     ...(scan.data_classes ?? []),

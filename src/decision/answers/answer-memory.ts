@@ -11,21 +11,27 @@ export interface SeenAnswer {
   readonly agentId: string;
   readonly traceId: string;
   readonly toolName: string;
-  /** The host that has answered. */
+  /** The host that has answered; '' for an answer that was only reported. */
   readonly host: string;
-  /** The organisation, account or bucket there. */
+  /** The organisation, account or bucket at that host. */
   readonly account?: string | undefined;
   readonly atMs: number;
-  /** Returns what the call itself has sent: an answer that shows it again has not brought it. */
+  /** Returns what the call itself has sent. An answer that shows it again has not brought it. */
   readonly sent?: () => readonly Buffer[];
 }
 
-/** Tells lists of people from other answers: a page or ticket has an address or two, which may go out. */
+/**
+ * The number of values from which an answer is a list of people. A page or ticket has an address or two,
+ * which may go out.
+ */
 export const listValuesMin = 3;
-/** Limits what is kept of a host; no real name is longer. */
+/** The length to which a host is kept. No real name is longer. */
 const hostLengthMax = 255;
 
-/** Remembers sensitive answers to agents: not their content, but fingerprints by which it is known again. */
+/**
+ * Remembers sensitive answers to agents. It keeps fingerprints by which the content is recognised, and not
+ * the content.
+ */
 export class AnswerMemory {
   readonly #store: Pick<Store, 'noteSighting'>;
   readonly #shingler;
@@ -50,7 +56,7 @@ export class AnswerMemory {
 
   saw({ tenantId, toolName, host, account, sent, ...seen }: SeenAnswer, reading: AnswerReading): void {
     const { sensitiveClasses: classes, texts } = reading;
-    // Before the read: whoever sends on what was granted to him has not carried it out.
+    // Secrets are noted before the read: whoever sends on what was granted to him has not carried it out.
     this.#noteSecrets({ tenantId, host, ...seen }, reading);
     const isRead = this.#tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
     if (!isRead) return;
@@ -88,7 +94,7 @@ export class AnswerMemory {
         ...how,
       });
     };
-    // A reported answer may be invented, and says nothing of where credentials belong.
+    // A reported answer may be invented, so it does not tell where credentials belong.
     if (host === '') {
       note(secrets, {});
       return;

@@ -2,8 +2,8 @@ const keptMax = 8;
 const keptBytesMax = 16_384;
 
 /**
- * Keeps the last few contents that one reader has found nothing in, byte for byte. Who polls gets the same
- * answer over and over, and to compare it costs a hundredth of reading it.
+ * Keeps the last few contents in which one reader has found nothing, byte for byte. An agent that polls gets
+ * the same answer over and over. To compare it costs a hundredth of reading it.
  */
 export class CleanAnswers {
   readonly #kept: Buffer[] = [];
@@ -13,7 +13,10 @@ export class CleanAnswers {
     return this.#kept.some((it) => it.length === content.length && it.equals(content));
   }
 
-  /** Keeps a copy, in the place of the one that was kept longest. Larger contents are not kept. */
+  /**
+   * Keeps a copy, in the place of the one that was kept longest. Contents of more than `keptBytesMax` are not
+   * kept.
+   */
   add(content: Buffer): void {
     if (content.length > keptBytesMax) return;
     this.#kept[this.#next] = Buffer.from(content);

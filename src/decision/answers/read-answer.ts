@@ -28,21 +28,21 @@ import { CleanAnswers } from './clean-answers.ts';
 
 export type { AnswerReading } from '../../inspect/boundary/answer-jobs.ts';
 
-/** Says whose turn it is where answers wait to be read. */
+/** The tenant and agent whose answers wait to be read. Readers take turns among them. */
 type Owned = Pick<Identity, 'tenantId'> & Partial<Pick<Identity, 'agentId'>>;
 
 export type AnswerReader = ReturnType<typeof createAnswerReader>;
 
 interface AnswerReaderOptions
   extends Pick<InspectOptions, 'policies' | 'injections' | 'meanings' | 'readers' | 'clock'> {
-  /** Give the limits and times that hold. */
+  /** The tenants, by whose limits and times answers are read. */
   readonly tenants: Pick<Tenants, 'find'>;
 }
 
-/** Stands in place of a content type for heads. No type begins with a blank. */
+/** The name under which clean heads are kept, in place of a content type. No type begins with a blank. */
 const fieldsOnly = ' fields';
 const noBytes = Buffer.alloc(0);
-/** Limits the content types of one engine, which senders choose. */
+/** The bound of content types that are kept for one engine. Senders choose them. */
 const contentTypesMax = 64;
 
 export function createAnswerReader({
@@ -53,7 +53,10 @@ export function createAnswerReader({
   clock,
   readers = onTheLoop,
 }: AnswerReaderOptions) {
-  /** Keeps clean answers by engine, since another may find more, and by type, by which content is read. */
+  /**
+   * The clean answers by engine and by content type. Another engine may find more, and the type says how
+   * content is read.
+   */
   const cleanOf = new WeakMap<DetectorEngine, Map<string, CleanAnswers>>();
 
   function cleanAnswers(engine: DetectorEngine, contentType: string): CleanAnswers {
@@ -90,13 +93,13 @@ export function createAnswerReader({
     }
     const reading = await readers.run('answer', content, task);
     if ('lost' in reading) return { ...nothingFound, ...lostReading(reading), plain: noBytes, texts: [] };
-    // The same bytes, which crossed to a thread and back.
+    // A thread gives back a copy of the bytes, so those that were given are returned.
     const plain = contentEncoding === '' ? bytes : reading.plain;
     if (reading.isClean) clean.add(plain);
     return { ...reading, plain };
   }
 
-  /** Reads a part at once; a head is short. */
+  /** Reads a part at once, since a head is short. */
   function readThe(
     part: CallPart,
     { body, onClean }: { readonly body: Buffer; readonly onClean: () => void },
@@ -108,7 +111,7 @@ export function createAnswerReader({
     return reading;
   }
 
-  /** Returns the rules without waiting. The call was judged by them, so they are known. */
+  /** Returns the rules without waiting. They are known, because the call was judged by them. */
   function readersNow(tenantId: string): { tenant: TenantConfig; engine: DetectorEngine } {
     const tenant = tenants.find(tenantId);
     const engine = policies.lastKnown(tenantId)?.engine;
@@ -130,15 +133,15 @@ export function createAnswerReader({
 
   return {
     /**
-     * Reads what an upstream has answered as the body of a call is read, and for orders to the agent besides.
-     * Throws for a tenant that is not served.
+     * Reads what an upstream has answered. It is read as the body of a call is, and for orders to the agent
+     * as well. Throws for a tenant that is not served.
      */
     async read(owner: Owned, content: AnswerContent) {
       const { tenant, engine } = await readersOf(owner.tenantId);
       return read(content, taskOf(owner, tenant, engine, content.bytes.length));
     },
     /**
-     * Reads header fields or trailers of `host` at once; what it tells of its own sessions counts for
+     * Reads header fields or trailers of `host` at once. What the host tells of its own sessions counts for
      * nothing. Throws for a tenant that is not served, or whose rules were never read.
      */
     readFields({ tenantId }: Pick<Identity, 'tenantId'>, fields: FieldsText, host: string) {
@@ -150,7 +153,10 @@ export function createAnswerReader({
         ? { ...nothingFound, plain: body, texts: [body] }
         : readThe(part, { body, onClean: () => clean.add(body) }, engine, tenant);
     },
-    /** Reads those fields of a flat list that were not found clean before. Undefined where there is none. */
+    /**
+     * Reads those fields of a flat list that were not found clean before. Returns undefined where there are
+     * none.
+     */
     readNewFields(
       { tenantId }: Pick<Identity, 'tenantId'>,
       fields: readonly string[],
@@ -164,8 +170,8 @@ export function createAnswerReader({
       return readThe(part, { body: part.bytes, onClean: () => clean.add(text) }, engine, tenant);
     },
     /**
-     * Cuts findings of these classes out of the content, which then shows none of them when it is read again.
-     * Undefined where they cannot be cut. Throws for a tenant that is not served.
+     * Cuts findings of these classes out of the content. The content then shows none of them when it is read
+     * again. Returns undefined where they cannot be cut. Throws for a tenant that is not served.
      */
     async redact(
       owner: Owned,
@@ -178,7 +184,9 @@ export function createAnswerReader({
       const cut = await readers.run('redact', job, taskOf(owner, tenant, engine, plain.length));
       return 'lost' in cut ? undefined : cut.left;
     },
-    /** Creates a reader of texts that continue others, within the time for one. Throws as `read` does. */
+    /**
+     * Creates a reader of texts that continue others, within the time for one text. Throws as `read` does.
+     */
     async createBoundaryReader({ tenantId }: Pick<Identity, 'tenantId'>) {
       const { tenant, engine } = await readersOf(tenantId);
       return createBoundaryReader(engine, injections, boundsOf(tenant));

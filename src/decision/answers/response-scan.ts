@@ -1,7 +1,7 @@
 import type { Gate } from '../gate.ts';
 import type { AnswerReading } from './read-answer.ts';
 
-/** Describes an answer in its trace and in the API, with none of its text. */
+/** Describes an answer for its trace and for the API, with none of its text. */
 export function toResponseScan(
   gate: Pick<Gate, 'fingerprint'>,
   tenantId: string,
@@ -9,7 +9,7 @@ export function toResponseScan(
   nowMs: number,
 ) {
   return {
-    /** ISO 8601 in UTC. */
+    /** The time of the scan in ISO 8601, in UTC. */
     at: new Date(nowMs).toISOString(),
     data_classes: [...classes],
     fields_redacted_count: places,

@@ -3,17 +3,20 @@ import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 import type { AnswerFinding } from '../answers/answer-findings.ts';
 
-/** Scans that may wait; above this the state is too slow or away, and findings are in the log. */
+/**
+ * The number of scans that may wait. Above it the state is too slow or away, and findings are only in the
+ * log.
+ */
 export const answersWaitingMax = 1000;
 
 /**
- * Keeps what was found in answers with the traces of their calls, without anybody waiting for it. They go one
- * after the other, since a trace is found once its call was shipped. The first of several has all of them
+ * Keeps what was found in answers with the traces of their calls. Nobody waits for it. Scans go one after the
+ * other, since a trace is found only once its call was shipped. The first scan of several has all of them
  * shipped.
  */
 export type AnswerDesk = ReturnType<typeof createAnswerDesk>;
 
-/** Hears of each thing that an answer to a call was found to be or to have. */
+/** Receives each finding of an answer to a call. */
 type FoundListener = (finding: AnswerFinding) => void;
 
 export function createAnswerDesk(
@@ -39,11 +42,11 @@ export function createAnswerDesk(
   }
 
   return {
-    /** Tells whoever counts them of findings that no other part of the same answer had. */
+    /** Counts findings that no other part of the same answer had. */
     found(findings: Iterable<AnswerFinding>) {
       for (const it of findings) found(it);
     },
-    /** `scan` is JSON without any of the content. */
+    /** Takes a scan, to keep it with the trace. `scan` is JSON without any of the content. */
     take(tenantId: string, traceId: string, scan: string) {
       if (waiting >= answersWaitingMax) {
         log.error({ trace_id: traceId, scan }, 'what was found in an answer was not kept');
@@ -52,7 +55,7 @@ export function createAnswerDesk(
       waiting += 1;
       running = running.then(() => keep(tenantId, traceId, scan));
     },
-    /** Resolves when all that was taken is in the state, or was tried. */
+    /** Resolves when all that was taken is in the state, or keeping it was tried. */
     close: () => running,
   };
 }

@@ -15,11 +15,11 @@ import { shownOperationOf } from '../trace/safe-names.ts';
 import { publicFinding, recordedFindingsMax } from '../trace/trace-line.ts';
 import { shownFields, tellingFields } from './telling-fields.ts';
 
-/** Bounds who waits on this node at once: calls that are held open, and those who ask for the outcome. */
+/** The bound of all who wait on this node at once: held calls, and requests for the outcome. */
 export const waitersMax = 1000;
-/** Waiters of one tenant: the others must find room. */
+/** The bound of waiters of one tenant. It leaves room for other tenants. */
 export const waitersOfTenantMax = 500;
-/** How soon a decision that was made on another node is seen. */
+/** The time after which a decision from another node is seen. */
 const pollMs = 500;
 
 /** Holds calls, and waits for the decisions of people. */
@@ -35,19 +35,23 @@ export class ApprovalDesk {
     this.#now = now;
   }
 
-  /** Spends a grant of the identical call, meets a denial, or finds or opens its approval, stored by then. */
+  /**
+   * Finds a decision on the identical call, and spends it if it is a grant. Where there is none, finds or
+   * opens the approval of the call. The result is stored by then.
+   */
   hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold> {
     return this.#store.holdCall(toApproval(call, verdict, this.#now()), (hold) => stepOf(hold, call));
   }
 
-  /** Tells whether there is no room for another waiter, here or of this tenant. */
+  /** Tells whether there is no room for another waiter, on this node or of this tenant. */
   isFull(tenantId: string): boolean {
     return this.#waiting >= waitersMax || this.#waitingOf.of(tenantId) >= waitersOfTenantMax;
   }
 
   /**
-   * Resolves with the record once it is no longer pending, when `waitMs` is over, or soon after nobody awaits
-   * it any more. Undefined where there is no such approval. Throws GATEWAY_BUSY where too many wait already.
+   * Waits for the decision on an approval. Resolves with the record once it is no longer pending, when
+   * `waitMs` is over, or soon after nobody awaits it any more. Resolves with undefined where there is no such
+   * approval. Throws GATEWAY_BUSY where too many wait already.
    */
   async wait(
     tenantId: string,
@@ -67,12 +71,15 @@ export class ApprovalDesk {
     }
   }
 
-  /** Something was decided here: who waits for it on this node need not look for it. */
+  /** Wakes those who wait on this node for an approval that was decided here. */
   wake(approvalId: string): void {
     for (const resolve of this.#waiters.get(approvalId) ?? []) resolve();
   }
 
-  /** Tells whether the holder of this key may decide; who has asked, in whatever way, may not. */
+  /**
+   * Tells whether the holder of this key may decide. Whoever asked for the approval, in whatever way, may
+   * not.
+   */
   async mayDecide(approval: ApprovalRecord, key: KeyRecord): Promise<boolean> {
     return !isRequester(approval, key, await this.#store.keyById(approval.tenantId, approval.keyId));
   }
@@ -82,7 +89,7 @@ export class ApprovalDesk {
     this.#waitingOf.add(tenantId, by);
   }
 
-  /** Until somebody wakes, or the time is over. */
+  /** Waits until somebody wakes those who wait for the approval, or the time is over. */
   async #rest(approvalId: string, ms: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const own = this.#waiters.get(approvalId) ?? new Set();
@@ -111,17 +118,20 @@ export class ApprovalDesk {
 
 /**
  * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it
- * made, or the key that made it. A key of an agent that the call names, or that `asked` belongs to, counts as
- * well.
+ * made, or the key that made it. It is also so with a key of the agent that the call names, or of the agent
+ * whose key `asked` is.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
   [approval.agentId, approval.ownAgentId, asked?.agentId].includes(key.agentId);
 
-/** An ephemeral key is its maker's. */
+/** Returns the key that made an ephemeral key, or the key itself. */
 const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
 
-/** The audit event of a held call. An approval that was pending before is told by the call's trace. */
+/**
+ * Returns the audit event of a held call; undefined where the approval was pending before. That is told by
+ * the trace of the call.
+ */
 function stepOf({ kind, isNew, approval }: Hold, call: AssessedCall): AuditEvent | undefined {
   const isUsedUp = kind === 'granted' && approval.scope === 'once';
   const { identity, traceId, receivedAtMs } = call;
@@ -175,10 +185,10 @@ function toApproval(call: AssessedCall<TenantConfig>, verdict: Verdict, nowMs: n
   };
 }
 
-/** The terms of a grant. A denial stands for any agent, way and headers. */
+/** The terms of a grant. A denial has none: it stands for any agent, route and headers. */
 interface GrantTerms {
   readonly agentId: string;
-  /** That its way names. */
+  /** The credential that the route of the call names; null for none. */
   readonly credential: string | null;
   readonly opensWebSocket: boolean;
   readonly headers: readonly string[];
@@ -191,15 +201,15 @@ const grantTerms = (call: AssessedCall): GrantTerms => ({
   headers: [...tellingFields(call), ...headerFindings(call)].sort(),
 });
 
-/** Returns the findings in headers, with their places, that distinguish calls. */
+/** Returns the findings in headers with their places. They make calls differ. */
 const headerFindings = ({ head, findings }: AssessedCall): string[] =>
   findings
     .filter((it) => it.location.startsWith('header:') && counts(it))
     .map(({ location, start, end }: Finding) => `${location}: ${head.toString('latin1', start, end)}`);
 
 /**
- * The hash of an identical call. It covers the key's agent, what is asked for and how servers may read it. It
- * includes the headers that decide the operation and how the body is read.
+ * Returns the hash that identical calls share. It covers the key's agent, what is asked for, and how servers
+ * may read it. With the terms it also covers the headers that say what is done.
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
   const { identity, operation, received, tenant } = call;
@@ -216,6 +226,6 @@ function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): s
     contentType,
     contentEncoding,
   ]);
-  // JSON has no line breaks, so nothing runs into the body.
+  // JSON has no line breaks, so a line break ends it before the body.
   return hash('sha256', Buffer.concat([Buffer.from(`${head}\n`), body]));
 }

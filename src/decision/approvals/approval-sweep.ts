@@ -5,14 +5,17 @@ import type { Store } from '../../state/store.ts';
 interface ApprovalSweepOptions {
   readonly store: Pick<Store, 'expireApprovals'>;
   readonly log: Pick<Log, 'warn'>;
-  /** Between two looks, give or take a quarter: several daemons look at the same state. */
+  /** The time between two looks, give or take a quarter, because several daemons look at the same state. */
   readonly everyMs?: number;
 }
 
-/** In one look, so that a state that takes nothing is not asked without end. */
+/** The bound of steps in one look, so that a state that takes nothing is not asked without end. */
 const stepsMax = 100;
 
-/** Approvals that nobody decides end by the clock alone. One timer tells of each end, once. */
+/**
+ * Has the state write down approvals that nobody has decided in time. They end by the clock alone. This tells
+ * of each end once, however many daemons look.
+ */
 export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSweepOptions) {
   const closing = new AbortController();
 
@@ -26,19 +29,19 @@ export function createApprovalSweep({ store, log, everyMs = 5_000 }: ApprovalSwe
       try {
         await look();
       } catch (err) {
-        // They stay where they are until the state is back.
+        // The approvals stay where they are until the state is back.
         log.warn({ err }, 'expired approvals could not be written down');
       }
       const pauseMs = everyMs * (0.75 + Math.random() / 2);
       await sleep(pauseMs, undefined, { signal: closing.signal }).catch(() => {
-        // It is closed, and the loop ends.
+        // The sweep is closed, and the loop ends.
       });
     }
   }
 
   const running = run();
   return {
-    /** Waits for what is under way. */
+    /** Ends the sweep, and waits for what is under way. */
     async close() {
       closing.abort();
       await running;

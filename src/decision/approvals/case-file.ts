@@ -10,10 +10,13 @@ import { givenFacts } from '../facts/given-facts.ts';
 
 const casesMax = 10_000;
 const policyFilesMax = 100;
-/** The tenant of a case file in its configuration. */
+/** The id of the tenant that the configuration of a case file has. */
 export const caseTenantId = 'cases';
 
-/** Says all that is wrong with a case file, or with a policy that it names, behind its path. */
+/**
+ * Says all that is wrong with a case file or with a policy that it names. Each message stands behind its
+ * path.
+ */
 export class CaseFileError extends Error {
   readonly errors: readonly PolicyError[];
 
@@ -49,7 +52,7 @@ export type Case = z.output<typeof testCase>;
 const caseFile = z.strictObject({
   policies: z.array(z.string().min(1)).min(1, 'must name a policy file').max(policyFilesMax),
   tenant: z.record(z.string(), z.unknown()).default({}),
-  /** Tools, as in the configuration. */
+  /** Additions to the catalogue of tools, as in the configuration. */
   tools: z.array(z.record(z.string(), z.unknown())).default([]),
   cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
@@ -71,7 +74,7 @@ function keysAt(path: readonly PropertyKey[]): readonly string[] {
   return Object.keys(last === 'expect' ? expected.shape : testCase.shape);
 }
 
-/** Returns a configuration with the file's tenant, plan, tools and all. Throws `CaseFileError`. */
+/** Returns a configuration with the tenant and the tools of the file. Throws `CaseFileError`. */
 export function configOf({ tenant, tools, cases }: CaseFile): Config {
   const written = {
     tenants: [{ environments: environmentsOf(cases), ...tenant, id: caseTenantId }],
@@ -89,7 +92,10 @@ export function configOf({ tenant, tools, cases }: CaseFile): Config {
   );
 }
 
-/** Says of the case file what is wrong with the configuration that was made of it. */
+/**
+ * Returns what `make` does. Throws mistakes of a configuration as mistakes of the case file that it was made
+ * of.
+ */
 export function sayingOfFile<T>(make: () => T): T {
   try {
     return make();
@@ -104,7 +110,7 @@ export function sayingOfFile<T>(make: () => T): T {
   }
 }
 
-/** Returns the environments where the tenant names none: those of the cases, `production` first. */
+/** Returns the environments where the tenant names none: those of the cases, with `production` first. */
 const environmentsOf = (cases: readonly Case[]): string[] => [
   ...new Set(['production', ...cases.flatMap(({ call }) => call.env ?? [])]),
 ];

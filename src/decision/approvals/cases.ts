@@ -24,15 +24,15 @@ import { type Case, caseTenantId, configOf, parseCaseFile, policiesOf, sayingOfF
 export { CaseFileError } from './case-file.ts';
 
 /*
- * Test cases of policies, as their authors keep them beside the policies: each a call and what should become
- * of it. They are judged without a daemon and without a state, by the stages that judge live calls.
+ * Test cases of policies, as their authors keep them beside the policies. Each is a call and what should
+ * become of it. They are judged without a daemon and without a state, by the stages that judge live calls.
  */
 
 interface Expected {
   readonly decision: Decision;
-  /** All of these must be there; others may. */
+  /** The reason codes that must be there. Others may be there, too. */
   readonly reasons?: readonly string[] | undefined;
-  /** The id of the rule that decides; null: none does. */
+  /** The id of the rule that decides; null where none does; undefined where it does not matter. */
   readonly rule?: string | null | undefined;
 }
 
@@ -46,28 +46,28 @@ export interface CaseResult {
 export type Cases = Awaited<ReturnType<typeof openCases>>;
 
 const ownData = packageFile('config');
-/** Before a case nobody has used any credential. */
+/** The homes of credentials before a case: nobody has used any credential. */
 const nobodysHomes: HomeStore = {
   homesOf: (_, credentials) => credentials.map(() => undefined),
   bindHomes: async () => 'full',
 };
-/** Who makes the calls of cases that name no agent. */
+/** The agent that makes the calls of cases that name none. */
 const someAgent = '00000000-0000-4000-8000-000000000001';
 
-/** Loads what calls are understood and read by: what comes with the gateway. */
+/** Loads what calls are understood and read by, from the data that comes with the gateway. */
 export async function openCases() {
   const tables = ownTables();
   const injections = packagedInjections();
   const meanings = packagedMeanings();
   const engines = loadEngines();
-  // Before a case there is nothing: what it is known again by is of no use.
+  // The secrets serve to recognise things of earlier calls. A case has none, so an empty secret will do.
   const secrets = createTenantSecrets(Buffer.alloc(0));
   const homes = new CredentialHomes(nobodysHomes, secrets);
   const noticing = createNoticing(secrets, loadPrivileges(join(ownData, 'signals/privileges.yaml')));
 
   return {
     /**
-     * Judges all cases of a parsed case file, in their order. `readPolicies` answers the parsed documents of
+     * Judges all cases of a parsed case file, in their order. `readPolicies` returns the parsed documents of
      * a policy file that the case file names. Throws `CaseFileError` with everything that is wrong, and what
      * `readPolicies` throws.
      */
@@ -86,7 +86,7 @@ export async function openCases() {
         clock: workedMs,
         injections,
         meanings,
-        // Cases give what a feed would say as a fact.
+        // Cases give as a fact what a feed would say.
         findThreats: () => [],
         homes,
         ...noticing,
@@ -155,7 +155,7 @@ const identityOf = (envName: string, agentId: string, runtimeType: string | null
   permissions: new Set(),
 });
 
-/** Flat [name, value, …] in which, as on the wire, one character is one byte. */
+/** Returns names and values in turn. As on the wire, one character is one byte. */
 const flatHeaders = (described: Case['call']['headers']): string[] =>
   Object.entries(described).flatMap(([name, values]) =>
     [values].flat().flatMap((value) => [name, Buffer.from(value, 'utf8').toString('latin1')]),

@@ -2,15 +2,15 @@ import type { ApprovalRecord } from '../../state/store.ts';
 
 /* Says what an approval lets through, in sentences for the person who is about to give it. */
 
-/** By scope: one call, or all of the window. */
+/** Sentences on what a grant covers: one call, or every identical call of the window. */
 interface Coverage {
   readonly once: string;
   readonly window: string;
-  /** How long the window is, such as `10 minutes`. */
+  /** The length of the window, such as `10 minutes`. */
   readonly lasts: string;
 }
 
-/** Sentences on what a grant of each scope would cover, from now on for `windowMs`. */
+/** Returns sentences on what a grant of each scope would cover, from now on for `windowMs`. */
 export function coverageOf(approval: ApprovalRecord, windowMs: number): Coverage {
   const { method, url, agentName, envName, bodyBytes, opensWebSocket, fields = [] } = approval;
   const body = bodyBytes === 0 ? 'without a body' : `with exactly this body of ${bodyBytes} bytes`;
@@ -32,7 +32,7 @@ const units = [
   ['second', 1_000],
 ] as const;
 
-/** In the largest unit in which it is a whole number. */
+/** Returns a duration in the largest unit in which it is a whole number. */
 function inWords(ms: number): string {
   const [name, lengthMs] = units.find(([, it]) => ms >= it && ms % it === 0) ?? ['second', 1_000];
   const count = Math.round(ms / lengthMs);

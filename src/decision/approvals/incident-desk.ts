@@ -9,26 +9,22 @@ import { Tally } from '../../util/tally.ts';
 import { excuseOf } from '../excuse.ts';
 import { createRepeatedDenials, denialsEnough } from '../facts/repeated-denials.ts';
 
-/** Bounds a tenant's incidents that wait for the state: there is one for each agent and trigger. */
+/** The bound of incidents that wait for the state. There is one for each agent and trigger. */
 const waitingMax = 10_000;
 export const waitingOfTenantMax = 1000;
-/** Opened at once: the state writes them together. */
+/** The number of incidents that are opened at once. The state writes them together. */
 const openingMax = 16;
 const retryMs = 1000;
-/** Is the time between log lines about unopened incidents: whoever causes many must not fill the log. */
+/** The time between log lines about unopened incidents. Whoever causes many must not fill the log. */
 const complaintMs = 10_000;
 
-/**
- * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once
- * more at the end. Causes without room are in the log, and always in the trace.
- */
 /** A recorded call, decided or refused, whose caller is known. */
 type IncidentSource = Pick<CallSoFar, 'received' | 'incidents'> & { readonly identity: Identity };
 
 interface Entry {
   readonly incident: IncidentRecord;
   readonly audit: AuditEvent;
-  /** Asked before it is opened; undefined where there is no doubt. */
+  /** Tells, before the incident is opened, whether it is due; undefined where there is no doubt. */
   readonly isDue: (() => Promise<boolean>) | undefined;
 }
 
@@ -38,6 +34,10 @@ const repeatedDenials: IncidentCause = {
   severity: 'HIGH',
 };
 
+/**
+ * Opens incidents after the verdict, without anybody waiting. Failures are tried again every second, and once
+ * more at the end. Causes without room are in the log, and always in the trace.
+ */
 export class IncidentDesk {
   readonly #store: Store;
   readonly #log: Log;
@@ -55,7 +55,9 @@ export class IncidentDesk {
     this.#denials = createRepeatedDenials(store);
   }
 
-  /** Takes a recorded call's causes, and counts denials. `shipped` resolves when its trace is stored. */
+  /**
+   * Takes the causes of a recorded call, and counts its denial. `shipped` resolves when its trace is stored.
+   */
   take(call: IncidentSource, shipped: () => Promise<void>): void {
     for (const cause of call.incidents ?? []) this.#add(toEntry(call, cause, undefined));
     const isDenied = call instanceof DecidedCall && call.verdict.decision === 'DENY';
@@ -108,7 +110,10 @@ export class IncidentDesk {
     this.#put(name, later ? joined(entry, later) : entry);
   }
 
-  /** Retries of a suspended agent tell nothing of it, nor do attempts of strangers under its name. */
+  /**
+   * Counts a denial. Retries of a suspended agent do not count, nor do attempts of strangers under its name:
+   * they tell nothing of it.
+   */
   #noteDenial(call: DecidedCall, shipped: () => Promise<void>): void {
     if (call.admission.agentStatus !== 'active' || call.received.isAnonymous) return;
     const entry = toEntry(call, repeatedDenials, undefined);
@@ -121,7 +126,7 @@ export class IncidentDesk {
     this.#add(this.#denials.note(denial) ? entry : { ...entry, isDue });
   }
 
-  /** Causes that come while it runs are opened, too. */
+  /** Opens incidents until none waits or the state is away. Causes that come meanwhile are opened, too. */
   async #openAll(): Promise<void> {
     for (let isThere = true; isThere && this.#waiting.size > 0; ) {
       const some = Array.from({ length: Math.min(openingMax, this.#waiting.size) }, () => this.#takeNext());
@@ -130,7 +135,7 @@ export class IncidentDesk {
     }
   }
 
-  /** Answers whether the state is there. */
+  /** Opens an incident, and returns whether the state is there. */
   async #open(entry: Entry): Promise<boolean> {
     try {
       if (!entry.isDue || (await entry.isDue())) await this.#store.openIncident(entry.incident, entry.audit);
@@ -158,13 +163,13 @@ export class IncidentDesk {
   }
 }
 
-/** The state opens one for each of these, which takes the traces of all. */
+/** Returns the name of an incident. The state opens one for each name, and it takes the traces of all. */
 const nameOf = ({ tenantId, agentId, trigger }: IncidentRecord): string =>
   `${tenantId}\n${agentId}\n${trigger}`;
 
 const whatOf = ({ incident }: Entry) => ({
   trace_id: incident.traceIds[0],
-  // That of a cause.
+  // The trigger is that of a cause.
   trigger: ownName(incident.trigger),
 });
 

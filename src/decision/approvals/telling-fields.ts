@@ -4,31 +4,34 @@ import { foldedName } from '../../wire/http1/folded-name.ts';
 import { redactedFields } from '../trace/redacted.ts';
 
 /*
- * Fields by which a request says what it does to what, or in whose name, where its method, its URL and its
- * body do not. A grant is for their values. Fields that clients make anew for each attempt must not be among
- * them, or no call would meet its grant: numbers, dates, signatures, tokens.
+ * Fields by which a request says what it does to what, or in whose name, where its method, URL and body do
+ * not. A grant is for their values. Numbers, dates, signatures and tokens that clients make anew for each
+ * attempt must not be among them. Otherwise no call would meet its grant.
  */
 
-/** Arguments that vendors, WebDAV, SOAP, PostgREST and Kubernetes take in a field. */
+/** Names of fields that are arguments in the APIs of vendors, WebDAV, SOAP, PostgREST and Kubernetes. */
 const argument =
   /^(?:destination|overwrite|depth|soapaction|content-range|dropbox-api-(?:arg|path-root|select-.*)|(?:accept|content)-profile|prefer|impersonate-.*)$/;
-/** Fields of stores and clouds have arguments, but for those of the attempt. */
+/**
+ * Names of fields of stores and clouds. They are arguments, except those that belong to one attempt
+ * (`ofAttempt`).
+ */
 const ofVendor = /^x-(?:amz|goog|ms|oss|cos|obs|bz)-(.*)$/;
 const ofAttempt =
   /^(?:(?:.*-)?date|version|meta-.*|user-?agent|api-client|api-key|lease-id|activity-id|mfa|continuation|(?:return-)?client-.*|if-.*|.*(?:request-id|trace|token|jwt|signature|idempotency|invocation|retry|nonce|timestamp|sha256|checksum|trailer).*)$/;
-/** Names of whoever it is done for, and of what they own. */
+/** Names of fields that name whoever something is done for, or what they own. */
 const owner =
   /^(?:x-)?(?:[a-z]+-){0,2}(?:account|tenant|organi[sz]ation|org|orgid|workspace|project|subscription|team|realm|namespace|database|role|company|customer)(?:-?(?:id|uuid|name|slug))?$/;
 const actsFor =
   /^(?:sudo|(?:x-)?(?:[a-z]+-){0,2}(?:(?:as|act-as|acting-as|run-as|on-behalf-of|impersonat[a-z]+)(?:-[a-z]+){0,2}|user(?:-?(?:id|name))?))$/;
-/** A store's fields that name what is copied, and who may read it, with whatever opens the source. */
+/** Fields of a store that name what is copied, who may read it, and what opens the source. */
 const copied =
   /^x-(?:amz|goog|ms|oss|cos|obs)-(?:.*-)?(?:source|source-.*|acl|grant-.*|public-access|permissions|owner)$/;
 
-/** Bounds what is shown of them. */
+/** The bounds of what is shown of the fields. */
 export const shownFieldsMax = 8;
 export const shownFieldLengthMax = 256;
-/** These tell how something is locked, and the one who decides needs their names alone. */
+/** Names of fields that hold a key or token. The one who decides sees only their names. */
 const isSecret = /key|token|authorization|secret|password/;
 
 export function isTelling(field: string): boolean {
@@ -38,7 +41,7 @@ export function isTelling(field: string): boolean {
   return argument.test(name) || owner.test(name) || actsFor.test(name);
 }
 
-/** Returns the telling fields of a call as `name: value`, unordered. */
+/** Returns the telling fields of a call as `name: value`, in the order of the headers. */
 export function tellingFields({ headers }: AssessedCall): string[] {
   const found: string[] = [];
   for (let at = 0; at + 1 < headers.length; at += 2)
@@ -46,7 +49,7 @@ export function tellingFields({ headers }: AssessedCall): string[] {
   return found;
 }
 
-/** Returns them as who decides may see them: without findings, and bounded. */
+/** Returns the telling fields as the one who decides may see them: without findings, and bounded. */
 export const shownFields = (call: AssessedCall): readonly SafeName[] =>
   redactedFields(call, isTelling, shownFieldsMax).map(({ name, text }) =>
     ownName(

@@ -7,12 +7,12 @@ import { foldName } from '../../policy/index.ts';
 import { withoutLongStrings } from '../trace/long-values.ts';
 
 /*
- * The structure of a body. A rule that limits a field must not be evaded by a body that Postern and the
- * vendor read differently. Bytes count more than the declared type, and an ambiguous body is read in both
+ * The structure of a body. A body that Postern and the vendor read differently must not evade a rule that
+ * limits a field. Therefore bytes count more than the declared type, and an ambiguous body is read in both
  * ways or is unclear.
  */
 
-/** Larger bodies are unclear, since parsing them would block all other calls. */
+/** The largest body that is parsed. A larger one is unclear, since parsing it would block all other calls. */
 export const structuredBytesMax = 1_048_576;
 export const jsonDepthMax = 512;
 export const formFieldsMax = 10_000;
@@ -24,8 +24,8 @@ const ofReadings = (readings: readonly unknown[]): BodyValue =>
   readings.length === 0 ? none : { kind: 'value', readings };
 
 /**
- * JSON (one text, or one a line), a urlencoded form, or multipart; in time linear in the body. A repeated
- * form field makes one reading for each of its values.
+ * Returns the structure of JSON (one text, or one a line), a urlencoded form, or multipart. Its time is
+ * linear in the body. A repeated form field makes one reading for each of its values.
  */
 export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   if (body.length === 0) return none;
@@ -44,7 +44,7 @@ export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   const content = body.subarray(start);
   if (isJson || looksJson) {
     const json = readJson(content);
-    // A text that is JSON and a form at once: whoever takes it for a form finds other fields in it.
+    // The text is JSON and declared as a form. A server that takes it for a form finds other fields in it.
     return json.kind === 'value' && isForm ? joined(json.readings, readForm(content)) : json;
   }
   return isMultipart ? readMultipart(content, contentType) : readForm(content);
@@ -53,7 +53,7 @@ export function parseCallBody(contentType: string, body: Buffer): BodyValue {
 const joined = (readings: readonly unknown[], other: BodyValue): BodyValue =>
   other.kind === 'value' ? ofReadings([...readings, ...other.readings]) : other;
 
-/** Behind a byte order mark and all white space and control characters. */
+/** Returns the place behind a byte order mark and all white space and control characters. */
 function contentStart(body: Buffer): number {
   let at = body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
   while (at < body.length && (body[at] ?? 0) <= 0x20) at += 1;
@@ -64,8 +64,8 @@ const asciiCharsets = /^(?:utf-?8|us-ascii|ascii|iso-8859-1|latin-?1|windows-125
 const charset = /;\s*charset\s*=\s*"?([^\s";]{1,64})/gi;
 
 /**
- * Tells whether the body is, by its declaration or its beginning, in a character set that does not write
- * ASCII as itself.
+ * Tells whether the body is in a character set that does not write ASCII as itself, by its declaration or its
+ * beginning.
  */
 export function isInOtherCharset(contentType: string, body: Buffer): boolean {
   if (looksWide(body)) return true;
@@ -73,7 +73,10 @@ export function isInOtherCharset(contentType: string, body: Buffer): boolean {
   return [...contentType.matchAll(charset)].some(([, name = '']) => !asciiCharsets.test(name));
 }
 
-/** UTF-16 and UTF-32, by their byte order mark or by the zero bytes beside an opening bracket. */
+/**
+ * Tells whether a body is UTF-16 or UTF-32, by its byte order mark or by the zero bytes beside an opening
+ * bracket.
+ */
 function looksWide(body: Buffer): boolean {
   const [a = 1, b = 1, c = 1, d = 1] = body;
   if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return true;
@@ -118,8 +121,8 @@ function parse(text: string): { readonly value: unknown } | undefined {
 }
 
 /**
- * Tells whether no object repeats a key, of which each parser takes another, and nothing is nested too deep
- * to be parsed.
+ * Tells whether no object repeats a key, and nothing is nested too deep to be parsed. Of a repeated key each
+ * parser takes another value.
  */
 function isPlainJson(content: Buffer): boolean {
   /** The keys of each open object; undefined for an array. */
@@ -169,8 +172,9 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
 }
 
 /**
- * One object of all fields. Repeated fields, in any spelling, go into further objects. A field `a[b]` is
- * there under its name and as field `b` of `a`; where that conflicts with another, in an object of its own.
+ * Returns the fields as one object. Repeated fields, in any spelling, go into further objects. A field `a[b]`
+ * is there under its name and as field `b` of `a`. Where that conflicts with another field, it is in an
+ * object of its own.
  */
 function toReadings(fields: readonly FormField[]): readonly unknown[] {
   const readings: Tree[] = [];
@@ -194,7 +198,10 @@ function toReadings(fields: readonly FormField[]): readonly unknown[] {
 
 const nestingMax = 32;
 
-/** Returns the plain name and, for `items[0][amount]`, the path; a rule's path can ask for no deeper one. */
+/**
+ * Returns the plain name and, for `items[0][amount]`, also the path. A path that is deeper than a rule can
+ * ask for is left out.
+ */
 function keysOf(name: string): readonly (readonly string[])[] {
   const start = name.indexOf('[');
   if (start < 1 || !name.endsWith(']')) return [[name]];
@@ -202,13 +209,16 @@ function keysOf(name: string): readonly (readonly string[])[] {
   return keys.length > nestingMax ? [[name]] : [[name], keys];
 }
 
-/** Without a prototype, so that `__proto__` is a field like any other. */
+/** An object without a prototype, so that `__proto__` is a field like any other. */
 interface Tree {
   [key: string]: string | Tree;
 }
 const newTree = (): Tree => Object.create(null);
 
-/** False, and nothing done, where something else stands there or on the way. */
+/**
+ * Puts a value in, and returns true. Returns false, and does nothing, where another value stands there or on
+ * the way.
+ */
 function put(root: Tree, keys: readonly string[], value: string): boolean {
   let tree = root;
   for (let at = 0; at < keys.length - 1; at++) {

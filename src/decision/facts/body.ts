@@ -3,9 +3,9 @@ import { inflateBody } from '../../inspect/decode/packed/inflate.ts';
 import { isInOtherCharset, parseCallBody } from './body-structure.ts';
 
 /**
- * Returns the body without its content coding, of at most `maxBytes`; taken apart once and kept. The call is
- * marked unreadable, with an empty body, where that fails. So it is where the bound was wider before the
- * caller was known.
+ * Returns the body without its content coding, of at most `maxBytes`. It is decoded once and kept. Where
+ * decoding fails, the call is marked unreadable and its body is empty. That is also so where the body was
+ * decoded within a wider bound, before the caller was known.
  */
 export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   if (call.contentEncoding === '') return call.body;
@@ -18,7 +18,7 @@ export function plainBody(call: ReceivedCall, maxBytes: number): Buffer {
   return readings.plain;
 }
 
-/** Empty where it is unreadable. */
+/** Returns the decoded body; empty where it is unreadable. */
 function inflated({ body, contentEncoding, readings }: ReceivedCall, maxBytes: number): Buffer {
   const result = inflateBody(body, contentEncoding, maxBytes);
   if ('body' in result) return result.body;
@@ -28,7 +28,10 @@ function inflated({ body, contentEncoding, readings }: ReceivedCall, maxBytes: n
 
 const noBytes = Buffer.alloc(0);
 
-/** Returns the structure of the body, by bytes and declared type; read once and kept (`parseCallBody`). */
+/**
+ * Returns the structure of the body by its bytes and its declared type (`parseCallBody`). It is read once and
+ * kept.
+ */
 export function bodyValue(call: ReceivedCall, maxBytes: number): BodyValue {
   const { readings, contentType } = call;
   if (readings.parsed === undefined) {

@@ -14,16 +14,17 @@ type Reader = InspectedCall<TenantConfig>;
 
 /** The time after a read in which a call can be matched with it. */
 export const carriedMs = 5 * 60_000;
-/** Shingles of one agent's answers; fewer may be a turn of phrase. */
+/** The number of shingles of one agent's answers that shows a read. Fewer may be a turn of phrase. */
 export const shinglesEnough = 3;
-/** Reads of one agent that one call names. */
+/** The most reads of one agent that one call names. */
 const carriedMax = 16;
 const depthMax = 3;
 const none: readonly never[] = Object.freeze([]);
 
 /**
- * Costs nothing where nothing was read lately: only then is the call taken apart, whatever its method, for
- * anything that goes outside can carry something. A call that could not be read is denied for that.
+ * Creates the function that finds carried reads. It costs nothing where nothing was read lately: only then is
+ * the call taken apart. It does so whatever the method, since anything that goes outside can carry something.
+ * A call that could not be read is denied for that.
  */
 export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): FindCarriedReads {
   return function findCarriedReads(call, isExternal) {
@@ -34,7 +35,8 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
     const mayBe = createMayBe(call);
     if (!sightings.all.some(mayBe)) return none;
     const { ofWrite } = shinglerOf(tenant.id);
-    // Each by itself: it is bounded what is looked at, and a long body must not hide what a header carries.
+    // Body and head are read each by itself. What is looked at is bounded, and a long body must not hide what
+    // a header carries.
     const shingles = [ofWrite(bodyTexts(call)), ofWrite(headTexts(call))];
     const byContent = carriedIn(shingles, sightings, mayBe);
     return byContent.length > 0 ? byContent : byClass(call, mayBe);
@@ -44,7 +46,7 @@ export function createCarriedReads(shinglerOf: (tenantId: string) => Shingler): 
 /** Tells whether an event is a read that the call may carry. */
 type MayBe = (it: Sighting) => it is SensitiveRead;
 
-/** Content that returns to where it came from has not left it. */
+/** Creates a test of events. Content that returns to where it came from has not left that place. */
 function createMayBe(call: Reader): MayBe {
   const { receivedAtMs, traceId, tenant } = call;
   const goesTo = isForOthers(call, tenant) ? undefined : contentPlaceOf(call);
@@ -55,18 +57,24 @@ function createMayBe(call: Reader): MayBe {
     !isPlace(it, goesTo);
 }
 
-/** A reported read has no host, and many destinations have none either. */
+/**
+ * Tells whether a read came from a place. A reported read has no host, and many destinations have none
+ * either.
+ */
 const isPlace = ({ host, account }: SensitiveRead, place: ContentPlace | undefined): boolean =>
   host !== '' && host === place?.host && account === place.account;
 
-/** The answers of one agent: records that are read one by one leave as a list. */
+/** The answers to one agent. Records that are read one by one can leave as a list. */
 interface Answers {
   readonly reads: Map<SensitiveRead, number>;
-  /** Distinct ones that the call has of all of them. */
+  /** The number of distinct shingles of all these answers that the call has. */
   shared: number;
 }
 
-/** The reads of agents with enough shared shingles, of which most is in the call; certain ones come last. */
+/**
+ * Returns the reads of agents with enough shared shingles. It takes those of which most is in the call, and
+ * puts certain ones last.
+ */
 function carriedIn(
   shingles: readonly Shingles[],
   sightings: Sightings,
@@ -93,7 +101,10 @@ function carriedIn(
     .sort((a, b) => Number(isCertain(a)) - Number(isCertain(b)));
 }
 
-/** Returns those that some read has, once each. Nearly none is, so the others are not kept. */
+/**
+ * Returns the shingles that some read has, each with its reads. Nearly no shingle has one, so the others are
+ * not kept.
+ */
 function knownOf(
   shingles: readonly Shingles[],
   sightings: Sightings,
@@ -108,7 +119,10 @@ function knownOf(
   return known;
 }
 
-/** Only of the agent's own: that others have read something of the class says nothing. */
+/**
+ * Returns the agent's own reads with a class that the call has. That others have read something of the class
+ * says nothing.
+ */
 function byClass(call: Reader, mayBe: MayBe): readonly CarriedRead[] {
   const classes = classesOf(call);
   if (classes.length === 0) return none;
@@ -121,8 +135,8 @@ function byClass(call: Reader, mayBe: MayBe): readonly CarriedRead[] {
 }
 
 /**
- * URL and headers in all their forms: they were decoded before, within the same bounds and in time. Of
- * headers only those count that the agent writes. Its client's are the same in all calls of many agents, and
+ * Returns URL and headers in all their forms. They were decoded before, within the same bounds and in time.
+ * Only headers that the agent writes count. Those of its client are the same in all calls of many agents, and
  * anybody can put them on a page.
  */
 function headTexts({ target, headers, marks, tenant }: Reader): readonly Buffer[] {
@@ -141,29 +155,38 @@ function headTexts({ target, headers, marks, tenant }: Reader): readonly Buffer[
   return views.map((it) => it.bytes);
 }
 
-/** A token goes back to those who gave it out, or to whom it was given out for: that is what it is for. */
+/**
+ * Returns the body's texts without known credentials. A token that goes back to those who gave it out, or to
+ * whom it was given out for, serves its purpose.
+ */
 const bodyTexts = ({ inspection, marks: { knownCredentials: known } }: Reader): readonly Buffer[] =>
   known.length === 0
     ? inspection.bodyTexts
     : inspection.bodyTexts.map((it) => Buffer.from(without(known, it.toString('latin1')), 'latin1'));
 
-/** Shorter texts stand in any prose: without them nothing of it would be known again. */
+/**
+ * The length from which a known credential is cut out. Shorter texts stand in any prose, which could not be
+ * recognised without them.
+ */
 const knownLengthMin = 16;
 
 const without = (known: readonly string[], text: string): string =>
   known.filter((it) => it.length >= knownLengthMin).reduce((left, it) => left.replaceAll(it, '\n'), text);
 
-/** Longer ones carry something. */
+/** The length above which the name of a field may carry something. */
 const fieldNameLengthMax = 40;
 
-/** A longer field is that of no client. */
+/** The length above which a field is not one of a client. */
 const clientFieldLengthMax = 256;
-/** RFC 9110, 10.1.5, with two short comments: who quotes something finds no room for 200 letters of it. */
+/**
+ * Comments of a client (RFC 9110, 10.1.5), of which two short ones may stand there. A quotation of 200
+ * letters finds no room in them.
+ */
 const comment = /\([^()]{1,60}\)/g;
 const commentsMax = 2;
 const product = /^[\w!#$%&'*+.^`|~-]{1,20}(?:\/[\w!#$%&'*+.^`|~-]{1,20})?$/;
 const productsMax = 8;
-/** RFC 9110, 12.5: media types, languages and codings, each with what weighs it. */
+/** Media types, languages and codings (RFC 9110, 12.5), each with its weight. */
 const preference =
   /^(?:[a-z*]{1,11}\/[\w*.+-]{1,40}|[a-z]{1,3}(?:-[0-9A-Za-z]{2,4}){0,2}|\*|gzip|deflate|identity|compress|zstd)(?:;(?:q|v)=[\w.]{1,5}){0,2}$/;
 

@@ -49,8 +49,9 @@ export const noBody = (bytes: number): BodyFacts => ({
 });
 
 /**
- * The facts of a call that policies may ask for. Dear ones are computed when the first rule asks. Getters of
- * an object literal would be made anew for each call, at twenty times the cost.
+ * Holds the facts of a call that policies may ask for. Costly ones are computed when the first rule asks. It
+ * is a class, because getters of an object literal would be made anew for each call, at twenty times the
+ * cost.
  */
 export class CallFacts implements Facts {
   readonly envName: string;
@@ -71,7 +72,7 @@ export class CallFacts implements Facts {
   readonly trustScore: number;
   readonly #call: AssessedCall<TenantConfig>;
 
-  /** Takes one `part` of the call, where it has several. */
+  /** Takes the facts of one `part` of the call, where it has several. */
   constructor(call: AssessedCall<TenantConfig>, classes: readonly DataClass[], part?: OperationPart) {
     const { received, identity, history, inspection } = call;
     this.envName = identity.envName;
@@ -97,7 +98,7 @@ export class CallFacts implements Facts {
     return isExternal(this.operation, this.target, this.#call.tenant);
   }
 
-  /** The budget as it was when the call was admitted, without its own charges. */
+  /** Tells whether a budget was used up when the call was admitted. The charges of the call do not count. */
   isBudgetExceeded(name: string): boolean {
     return this.#call.admission.exceededBudgets.includes(name);
   }

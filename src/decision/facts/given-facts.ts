@@ -4,7 +4,7 @@ import type { BodyFacts, Facts } from '../../policy/index.ts';
 
 const score = z.number().min(0).max(1);
 
-/** Facts given with a simulated call, by a request or case file. What is not given is found out. */
+/** The facts that a request or a case file gives with a simulated call. The other facts are found out. */
 export const givenFacts = z.strictObject({
   now: z.iso
     .datetime({ offset: true, error: 'must be a time such as 2026-03-04T12:00:00Z' })
@@ -29,7 +29,7 @@ export const givenFacts = z.strictObject({
 
 export type GivenFacts = z.output<typeof givenFacts>;
 
-/** Facts of which some are said rather than found out. */
+/** Returns facts in which those that are given replace those that were found out. */
 export function withGiven(facts: Facts, given: GivenFacts, body = facts.body): Facts {
   return {
     envName: facts.envName,
@@ -55,7 +55,7 @@ export function withGiven(facts: Facts, given: GivenFacts, body = facts.body): F
   };
 }
 
-/** Returns the same body, of which the size is known otherwise. */
+/** Returns the same body with another size. */
 export const sizedBody = (body: BodyFacts, bytes: number): BodyFacts => ({
   bytes,
   get texts() {

@@ -3,7 +3,7 @@ import { type Target, toAuthority } from '../../core/target.ts';
 import type { McpCall } from '../../state/store.ts';
 import { bodyValue } from './body.ts';
 
-/* The catalogue's classification of a call in the terms of the memory of MCP tools. */
+/* The catalogue's classification of a call, in the terms of the memory of MCP tools. */
 
 type Done = Omit<Operation, 'parts'>;
 
@@ -11,7 +11,7 @@ const isOfMcp = ({ toolName }: Done): boolean => toolName === 'mcp';
 const isToolCall = (it: Done): boolean => isOfMcp(it) && it.category === 'tools' && it.verb === 'WRITE';
 const isToolList = (it: Done): boolean => isOfMcp(it) && it.name === 'list_tools' && it.verb === 'READ';
 
-/** Tells whether the operation, or one of its parts, is such a one. It is asked for every call. */
+/** Tells whether `is` holds for the operation or for one of its parts. It is asked for every call. */
 const does = (operation: Operation | undefined, is: (it: Done) => boolean): boolean =>
   operation !== undefined && (is(operation) || (operation.parts?.some((it) => is(it.operation)) ?? false));
 
@@ -35,7 +35,7 @@ export const speaksMcp = ({ operation }: ClassifiedCall): boolean => does(operat
 /** Tells whether the call asks the server for its tools. */
 export const asksForTools = ({ operation }: ClassifiedCall): boolean => does(operation, isToolList);
 
-/** Tells whether it asks for a further page of them. */
+/** Tells whether the call asks for a further page of the tools. */
 export function asksForFurtherPage(call: ClassifiedCall, maxDecodedBytes: number): boolean {
   const body = bodyValue(call.received, maxDecodedBytes);
   const messages = body.kind === 'value' ? body.readings.flat() : [];

@@ -3,7 +3,7 @@ import type { Sighting } from '../../core/history.ts';
 import { registrableDomain } from '../../credentials/registrable-domain.ts';
 import { wasLetOut } from '../../state/rules/destinations.ts';
 
-/** The events of a decided call that may explain later calls of the tenant. */
+/** Returns the events of a decided call that may explain later calls of the tenant. */
 export function sightingsOf(call: DecidedCall): Sighting[] {
   const { identity, traceId, receivedAtMs, verdict, evidence } = call;
   const of = { atMs: receivedAtMs, agentId: identity.agentId, traceId };
@@ -21,11 +21,14 @@ export function sightingsOf(call: DecidedCall): Sighting[] {
   return sightings;
 }
 
-/** A name that something was found in is kept nowhere. */
+/**
+ * Returns the domain that the call goes to, or '' where something was found in the host. Such a name is kept
+ * nowhere.
+ */
 const domainOf = ({ target, findings }: DecidedCall): string =>
   findings.some((it) => it.location === 'host') ? '' : registrableDomain(target.host);
 
-/** A token comes with every call of its agent: it is seen once. */
+/** Returns the hashes that are new. A token comes with every call of its agent, so it is noted once. */
 function newHashes({ evidence, history, identity }: DecidedCall): readonly string[] {
   const { secretHashes } = evidence;
   if (secretHashes.length === 0) return secretHashes;

@@ -6,10 +6,10 @@ import type { Feeds } from '../../risk/feeds/feeds.ts';
 import type { ThreatHit } from '../../risk/feeds/index/threat-index.ts';
 import { compileAllowlist, type DestinationList } from '../../tenants/destination-list.ts';
 
-/** Finds a call's target and URLs of its body in threat feeds, save for what the tenant allows. */
+/** Finds the target of a call, and URLs of its body, in threat feeds. What the tenant allows is left out. */
 export type FindThreats = (call: InspectedCall<TenantConfig>) => readonly Threat[];
 
-/** Threats of one call. */
+/** The most threats of one call. */
 const threatsMax = 16;
 const none: readonly Threat[] = Object.freeze([]);
 

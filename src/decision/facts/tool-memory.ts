@@ -25,8 +25,8 @@ export interface SeenList {
 }
 
 /**
- * A drift as traces show it. Names with findings, or of a form that no tool should have, are replaced by
- * their hash.
+ * A drift as traces show it. A name with findings, or of a form that no tool should have, is replaced by its
+ * hash.
  */
 export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
 
@@ -37,13 +37,13 @@ interface ToolMemoryOptions {
   readonly injections: InjectionReader;
   readonly risky: RiskyParameters;
   readonly log: Pick<Log, 'warn' | 'error'>;
-  /** Monotonic, in milliseconds. */
+  /** A monotonic clock, in milliseconds. */
   readonly clock: () => number;
 }
 
-/** Lists that may wait; above this the state is too slow or away. */
+/** The number of lists that may wait. Above it the state is too slow or away. */
 const waitingMax = 1_000;
-/** Names of each kind in one trace. */
+/** The most names of each kind in one trace. */
 export const shownNamesMax = 50;
 /** The form of a tool name that the catalogue uses. */
 const usableName = /^[\w.:/-]{1,128}$/;
@@ -53,7 +53,7 @@ const listIdLength = 22;
 /** Remembers the tools that MCP servers list, and tells what is new about them. */
 export class ToolMemory {
   readonly #options: ToolMemoryOptions;
-  /** By version: what is the same in every list is judged once. */
+  /** The marks by version of a tool. What is the same in every list is judged once. */
   readonly #judged = createCache<readonly ToolMark[]>(judgedMax);
   #waiting = 0;
 
@@ -62,8 +62,8 @@ export class ToolMemory {
   }
 
   /**
-   * A list came in the answer to a call. Answers what is new about it, undefined where nothing is. Never
-   * rejects: what could not be remembered is in the log.
+   * Remembers a list that came in the answer to a call. Returns what is new about it; undefined where nothing
+   * is. Never rejects: what could not be remembered is in the log.
    */
   async saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined> {
     const { traceId } = call;
@@ -104,7 +104,7 @@ export class ToolMemory {
     return marks;
   }
 
-  /** Returns undefined where it could not be read to its end. */
+  /** Tells whether a text gives orders; undefined where it could not be read to its end. */
   #givesOrders(text: string, { maxDecodedBytes, isOver }: Bounds): boolean | undefined {
     const { views, unreadable } = decodeViews(Buffer.from(text), { maxDecodedBytes, depthMax, isOver });
     let isWhole = unreadable === undefined;
@@ -129,7 +129,7 @@ export class ToolMemory {
     const toSeen = (it: DescribedTool | undefined, name: SafeName | undefined): SeenTool =>
       it && name !== undefined ? { name, version: it.version, marks: this.#marksOf(it, bounds) } : unreadTool;
     const seen = described.map((it) => toSeen(it, it && nameOf(it)));
-    // Millions of them may stand in a message: those that nobody would remember one by one are looked at as
+    // Millions of tools may stand in a message. Those that nobody would remember one by one are judged as
     // one.
     const rest = tools.slice(toolsMax);
     return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
@@ -160,12 +160,12 @@ interface Bounds {
 
 const depthMax = 3;
 
-/** Stands for what of a list could not be read. */
+/** The tool that stands for what could not be read of a list. */
 const unreadTool: SeenTool = { name: anyTool, version: 'unread', marks: ['unread'] };
 
 const pathOf = (path: string): string => path.split('?', 1)[0] ?? '';
 
-/** Origin and path with all that was found in them cut out. */
+/** Returns origin and path, with all that was found in them cut out. */
 function shownPlace(call: InspectedCall): { origin: SafeName; path: SafeName } {
   const { scheme, host, port } = call.target;
   const url = redactedUrl(call);

@@ -5,7 +5,7 @@ import { isOneTooMany } from '../../state/rules/trust.ts';
 import type { TrustTerms } from '../../state/store.ts';
 import { excuseOf } from '../excuse.ts';
 
-/** The loss for each cause, from 0 to 1 of the whole trust. */
+/** The loss of trust for each cause, from 0 to 1 of the whole trust. */
 export interface TrustLosses {
   readonly denial: number;
   readonly analystDenial: number;
@@ -13,7 +13,7 @@ export interface TrustLosses {
   readonly anomaly: number;
 }
 
-/** Returns how trust comes back, as the state counts it. */
+/** Returns the way in which trust comes back, as the state counts it. */
 export const trustTermsOf = ({
   recovery,
   recoveryCalls,
@@ -25,10 +25,13 @@ export const trustTermsOf = ({
 const partsPerTrust = 10_000;
 export const toParts = (trust: number): number => Math.round(trust * partsPerTrust);
 
-/** A lesser anomaly, such as a new host, is normal for an agent that browses: it weighs but costs nothing. */
+/**
+ * The score from which an anomaly can cost trust. A lesser one, such as a new host, is normal for an agent
+ * that browses.
+ */
 const anomalyMin = 0.6;
 
-/** Signals that make an anomaly more than a new turn of the agent's work, and their minimum severity. */
+/** The signals that make an anomaly more than a new turn of the agent's work, and their least score. */
 const carriedNames: ReadonlySet<string> = new Set([
   'SENSITIVE_DATA',
   'THREAT_INTEL_MATCH',
@@ -38,8 +41,8 @@ const carriedNames: ReadonlySet<string> = new Set([
 const carriedMin = 0.7;
 
 /**
- * The losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and for
- * strangers; where the gateway itself failed, only threats count.
+ * Returns the losses for a decided call. There are none in monitor mode, for suspended agents or tenants, and
+ * for strangers. Where the gateway itself failed, only threats count.
  */
 export function trustLossOf(call: DecidedCall, losses: TrustLosses): readonly TrustMark[] {
   const { isMonitored, received, admission, history } = call;
@@ -53,8 +56,8 @@ export function trustLossOf(call: DecidedCall, losses: TrustLosses): readonly Tr
 function causesOf(call: DecidedCall): readonly Cause[] {
   const { verdict } = call;
   const isThreat = call.evidence.threats.some((it) => it.location === 'target');
-  // A denial that is the gateway's own doing tells nothing of the agent, nor does how often its client tries
-  // again.
+  // A denial that is the gateway's own doing tells nothing of the agent. Nor does the number of times that
+  // its client tries again.
   if (excuseOf(call, verdict)) return isThreat ? ['threat'] : none;
   const causes: Cause[] = [];
   if (isThreat) causes.push('threat');
@@ -66,12 +69,15 @@ function causesOf(call: DecidedCall): readonly Cause[] {
 type Cause = Exclude<TrustMark['cause'], 'analyst-denial'>;
 const lossOf = { denial: 'denial', threat: 'threatHit', anomaly: 'anomaly' } as const;
 
-/** New hosts and operations are normal work: they count only together with something in the call. */
+/**
+ * Tells whether an anomaly costs trust. New hosts and operations are normal work. They count only together
+ * with something in the call.
+ */
 const isGraveAnomaly = ({ signals }: DecidedCall): boolean =>
   signals.some((it) => it.name === 'BASELINE_ANOMALY' && it.score >= anomalyMin) &&
   signals.some((it) => carriedNames.has(it.name) && it.score >= carriedMin);
 
-/** One call of a burst counts, not each. */
+/** Tells whether the call begins a burst. One call of a burst counts, not each. */
 const isStartOfBurst = ({ history: { habits } }: DecidedCall): boolean => habits.lately === burstFrom(habits);
 
 const none: readonly never[] = Object.freeze([]);

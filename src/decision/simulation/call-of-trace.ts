@@ -29,7 +29,10 @@ import { toRequest } from '../request.ts';
 import { scored } from '../stages/assess-risk.ts';
 import { urlLengthMax } from '../trace/redacted.ts';
 
-/* A trace has neither body nor headers: whatever only those could tell is lacking when it is judged anew. */
+/*
+ * Makes a call of its trace. A trace has neither body nor headers, so facts that only those could tell are
+ * lacking when it is judged anew.
+ */
 
 /** The caller in a trace. */
 interface TracedCaller {
@@ -47,7 +50,7 @@ interface TracedJudgement {
   readonly decision: Decision;
   readonly risk_score: number;
   readonly risk_band: Band;
-  /** The minimum score for its findings, and the share of the agent's trust. */
+  /** The least score for the findings, and the share of the agent's trust. */
   readonly risk?: { readonly floor: number; readonly modifier: number };
   readonly reason_codes?: readonly string[];
   readonly classifications?: readonly Finding['class'][];
@@ -58,7 +61,9 @@ interface TracedJudgement {
   readonly explanation?: readonly string[];
 }
 
-/** A trace as `traceLine` writes it, as far as it is needed here. What says nothing is left out there. */
+/**
+ * A trace as `traceLine` writes it, as far as it is needed here. Fields that say nothing are left out there.
+ */
 export interface Trace extends TracedCaller, TracedJudgement {
   readonly trace_id: string;
   readonly at: string;
@@ -95,13 +100,18 @@ const notJudged: ReadonlySet<string | undefined> = new Set([
   'NO_VERDICT',
 ]);
 
-/** Tells whether policies and posture have judged it. A call refused earlier has no explanation. */
+/**
+ * Tells whether policies and posture have judged the call. A call that was refused earlier has no
+ * explanation.
+ */
 export const wasJudged = ({ explanation, rule_id, reason_codes, tool_name }: Trace): boolean =>
   explanation !== undefined &&
   tool_name !== undefined &&
   (rule_id !== undefined || !notJudged.has(reason_codes?.[0]));
 
-/** Makes the call of a trace. `target` is its URL, `ownAgent` that of the key, `tenant` its tenant. */
+/**
+ * Makes the call of a trace. `target` is its URL, `ownAgent` the agent of the key, and `tenant` its tenant.
+ */
 export function toRecordedCall(
   trace: Trace,
   tenant: TenantConfig,
@@ -110,7 +120,7 @@ export function toRecordedCall(
 ): TraceRecord {
   const received = bareCall({
     traceId: trace.trace_id,
-    // Only the entrance tells a tunnel, and it tells nothing else.
+    // The entrance serves only to tell a tunnel.
     entrance: isTunnel(trace) ? 'forward' : 'scan',
     receivedAtMs: Date.parse(trace.at),
     clientAddress: '',
@@ -140,7 +150,7 @@ export function toRecordedCall(
     inspected,
     {
       ...noEvidence,
-      // Its target was judged before the rules; see `notJudged`.
+      // A threat at the target was judged before the rules (`notJudged`), so these are in the body.
       threats: signals.filter((it) => it.name === 'THREAT_INTEL_MATCH').map(toThreat),
     },
     { ...scored(signals, share, options), score: trace.risk_score, band: trace.risk_band },
@@ -164,7 +174,7 @@ const toThreat = ({ details }: Signal): Threat => ({
   location: 'body',
 });
 
-/** Names the operation as recorded and derives what it acts on anew. Answers what is lacking. */
+/** Names the operation as recorded, derives anew what it acts on, and tells what is lacking. */
 function classifyTrace(
   call: ReceivedCall,
   trace: Trace,
@@ -181,7 +191,7 @@ function classifyTrace(
     : catalogue.understand({
         ...toRequest(call, 0),
         bodyText: () => asked(''),
-        // A method that JSON names is among what the recorded verb was told from.
+        // The recorded verb has taken a method that JSON names into account already.
         mentions: () => false,
         isInOtherCharset: () => false,
         bodyValue: () => asked({ kind: 'none' }),
@@ -201,7 +211,10 @@ function classifyTrace(
   return { classified: new ClassifiedCall(call, operation, ''), lacks };
 }
 
-/** Makes one for each class of the call. Those outside the body cannot be cut, unless it was sanitised. */
+/**
+ * Returns one finding for each class of the call. Findings outside the body cannot be cut, unless the call
+ * was sanitised.
+ */
 function findingsOf({ classifications = [], findings = [], decision }: Trace): Finding[] {
   const inHead = new Set(findings.filter((it) => !it.location.startsWith('body:')).map((it) => it.class));
   return classifications.map((name) => ({

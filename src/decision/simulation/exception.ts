@@ -2,12 +2,12 @@ import type { PolicyDocument, Rule } from '../../policy/index.ts';
 import { urlPatternProblem } from '../../policy/match/url-pattern.ts';
 import type { Trace } from './call-of-trace.ts';
 
-/* Finds the smallest rules that let one recorded call through, of its trace and the present policies. */
+/* Finds the smallest rule that lets one recorded call through, by its trace and the present policies. */
 
-/** A policy as it can be changed: applied through the API, or written in a file. */
+/** A policy that can be changed, because it was applied through the API or is written in a file. */
 export interface EditablePolicy {
   readonly document: PolicyDocument;
-  /** null: there is no such policy yet. */
+  /** The version of the policy; null where there is no such policy yet. */
   readonly version: number | null;
   readonly source: 'api' | 'file';
 }
@@ -19,10 +19,13 @@ interface ExceptionMatch {
   readonly wider: readonly string[];
 }
 
-/** Holds exceptions from the posture, which no rule of a policy has decided. */
+/** The name of the policy for exceptions from the posture, which no rule of a policy has decided. */
 export const exceptionsName = 'exceptions';
 
-/** Matches the recorded call as exactly as its trace allows; undefined where not even its host is known. */
+/**
+ * Returns a match of the recorded call, as exact as its trace allows; undefined where not even its host is
+ * known.
+ */
 export function matchOf(trace: Trace): ExceptionMatch | undefined {
   const { pattern, isExact } = urlPatternOf(trace.url);
   if (pattern === undefined) return undefined;
@@ -44,7 +47,10 @@ export function matchOf(trace: Trace): ExceptionMatch | undefined {
   return { match, wider };
 }
 
-/** Returns a pattern that takes this URL and no other; or all that begin so, if the trace cuts it. */
+/**
+ * Returns a pattern that matches only this URL. If the trace cuts the URL, the pattern matches all that begin
+ * so.
+ */
 function urlPatternOf(url: string): { pattern: string | undefined; isExact: boolean } {
   const [whole = ''] = url.split('#', 1);
   const cutAt = Math.min(
@@ -54,8 +60,8 @@ function urlPatternOf(url: string): { pattern: string | undefined; isExact: bool
   const [, scheme = '', authority = '', rest = ''] =
     /^([a-z][a-z0-9+.-]*):\/\/([^/]*)(.*)$/s.exec(isExact ? whole : whole.slice(0, cutAt)) ?? [];
   if (scheme === '' || (!isExact && rest === '')) return { pattern: undefined, isExact };
-  // A set of one letter makes a glob of it, which must hold for the whole URL; without one it would be a
-  // prefix.
+  // A set of one letter makes the pattern a glob, which must match the whole URL. Without it the pattern
+  // would be a prefix.
   const exactScheme = `${scheme.slice(0, -1)}[${scheme.slice(-1)}]`;
   const literal = rest.replace(/[*?[]/g, (it) => `[${it}]`);
   const pattern = `${exactScheme}://${authority}${literal}${isExact ? '' : '*'}`;
@@ -64,10 +70,13 @@ function urlPatternOf(url: string): { pattern: string | undefined; isExact: bool
   return { pattern: urlPatternProblem(prefix, true) === undefined ? prefix : undefined, isExact: false };
 }
 
-/** Returns the rule's name: the same call always gets the same one. */
+/** Returns the id of the exception's rule. The same call always gets the same one. */
 export const exceptionId = ({ trace_id }: Trace): string => `allow-${trace_id}`;
 
-/** Adds the exception before the rule of that name, at its priority; without one, before all others. */
+/**
+ * Returns the policy with the exception before the rule of that name. Without such a rule, the exception
+ * stands before all others.
+ */
 export function withException(
   document: PolicyDocument,
   rule: Rule,
@@ -89,7 +98,9 @@ export const exceptionRule = (trace: Trace, match: Rule['match'], before: Rule |
   action: 'ALLOW',
 });
 
-/** Says why no rule can let the call through, as a sentence that says what can; undefined where one may. */
+/**
+ * Returns why no rule can let the call through, as a sentence that says what can; undefined where a rule may.
+ */
 export function whyNoRule(trace: Trace & { readonly detail?: string }): string | undefined {
   const code = trace.reason_codes?.[0] ?? '';
   const known = notByRules[code];

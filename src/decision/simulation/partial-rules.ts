@@ -9,9 +9,9 @@ import {
 import type { Lack } from './call-of-trace.ts';
 
 /*
- * Rules over a call of which not everything is known. A rule that asks for something that is lacking holds
- * perhaps, if all else that it asks holds. The policy's decision is then one of several. What all of them
- * have in common is certain, and nothing else.
+ * Rules over a call of which not everything is known. A rule that asks for something lacking may hold if all
+ * else that it asks for holds. Then the policy's decision is one of several. Only what all of them have in
+ * common is certain.
  */
 
 const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
@@ -35,7 +35,7 @@ const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
     'is_external_principal',
   ],
   url: ['url_patterns'],
-  // Traces do not tell the state of that time.
+  // Traces do not tell the state of their time.
   state: ['trust_score_lt', 'daily_budget_exceeded'],
 };
 
@@ -43,9 +43,9 @@ export type PartialRules = ReturnType<typeof compilePartial>;
 
 interface PartialRule {
   readonly rule: Rule;
-  /** Keys that ask for something lacking. */
+  /** The keys of the rule that ask for something lacking. */
   readonly lacking: readonly string[];
-  /** The rule without those keys, by itself; compiled when first asked for. */
+  /** The rule without those keys, as a set of its own; undefined until it is first asked for. */
   alone: PolicySet | undefined;
 }
 
@@ -57,7 +57,9 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
     input: { ...input, policyId: `${index}` },
     rules: input.rules.toSorted((a, b) => a.priority - b.priority).map((rule) => toPartial(rule, keys)),
   }));
-  /** These rules ask for nothing that is lacking: their decision stands where `doubts` are silent. */
+  /**
+   * Decides by the rules that ask for nothing lacking. Its decision stands where `doubts` returns undefined.
+   */
   const certain = compilePolicies(
     policies.map(({ input, rules }) => ({
       ...input,
@@ -68,7 +70,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
 
   return {
     certain,
-    /** Returns the unknown fact that the decision depends on; undefined where there is none. */
+    /** Returns the unknown facts that the decision depends on, as a text; undefined where there are none. */
     doubts(facts: Facts) {
       if (doubtful.length === 0) return undefined;
       const decided = certain.decide(facts).matched;
@@ -85,7 +87,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
         const ranks = [first ? rank(first.action) : -1];
         for (const it of rules) {
           if (it.rule.rule_id === first?.ruleId) break;
-          // One rule of an action says as much as all of them.
+          // One rule of an action says as much as all rules of that action.
           if (it.lacking.length === 0 || ranks.includes(rank(it.rule.action))) continue;
           if (!mayHold(it, input, facts)) continue;
           ranks.push(rank(it.rule.action));
@@ -105,7 +107,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
   };
 }
 
-/** Named rules of one trace: an answer has thousands of traces. */
+/** The most rules that are named for one trace. An answer has thousands of traces. */
 const namedMax = 5;
 
 const namesSome = (causes: readonly string[]): string =>

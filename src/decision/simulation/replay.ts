@@ -8,8 +8,8 @@ const printable = /^[\x21-\x7e]{8,128}$/;
 
 /**
  * Checks that a request is fresh, where it says so or its key demands it. Throws REPLAYED when its timestamp
- * lies outside the window, or its nonce was seen in it, on whatever node. Throws VALIDATION_FAILED where one
- * of the two is missing or malformed. A request that is refused later on has used its nonce all the same.
+ * lies outside the window, or its nonce was seen in it on any node. Throws VALIDATION_FAILED where one of the
+ * two is missing or malformed. A request that is refused later on has used its nonce all the same.
  */
 export async function checkReplay(
   { names, store, tenants }: Pick<Gate, 'names' | 'store' | 'tenants'>,
@@ -35,7 +35,8 @@ export async function checkReplay(
   const atMs = Number(timestamp) * 1000;
   if (Math.abs(nowMs - atMs) > windowMs)
     throw new GatewayError('REPLAYED', 'The timestamp lies outside the window; send the request anew.');
-  // A timestamp from the future is good for longer than the window: its nonce must not be forgotten before.
+  // A timestamp from the future is good for longer than the window, and its nonce must not be forgotten
+  // before.
   const endsAtMs = Math.max(nowMs, atMs) + windowMs + 1000;
   if (!(await store.claimNonce(key.tenantId, key.keyId, nonce, nowMs, endsAtMs)))
     throw new GatewayError('REPLAYED', 'The nonce was seen before; send the request anew.');

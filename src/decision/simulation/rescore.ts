@@ -2,7 +2,7 @@ import type { Band } from '../../core/call.ts';
 import { type BandBounds, bandOf, riskOf, type SignalWeights } from '../../risk/signals/score.ts';
 import type { Trace } from './call-of-trace.ts';
 
-/** How risky a call is. */
+/** The risk of a call. */
 export interface ScoredRisk {
   readonly score: number;
   readonly band: Band;
@@ -12,7 +12,10 @@ export interface ScoredRisk {
 export const recordedRisk = ({ explanation, risk_score, risk_band }: Trace): ScoredRisk | undefined =>
   explanation === undefined ? undefined : { score: risk_score, band: risk_band };
 
-/** Scores a recorded call by these weights and bands; by the old ones it gives what was recorded. */
+/**
+ * Returns the risk of a recorded call by these weights and bands. With the old ones it returns what was
+ * recorded.
+ */
 export function rescore(
   { signals = [], risk }: Trace,
   weights: SignalWeights,

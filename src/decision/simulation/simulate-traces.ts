@@ -24,13 +24,13 @@ export interface SimulatedOutcome {
 
 export type TraceOutcome =
   | { readonly kind: 'judged'; readonly before: SimulatedOutcome; readonly after: SimulatedOutcome }
-  /** `because` names what the decision depends on. */
+  /** The decision depends on something that the trace lacks, which `because` names. */
   | { readonly kind: 'undetermined'; readonly because: string };
 
-/** Judges a recorded call by the rules. `ownAgent` is that of the key with which it was made. */
+/** Judges a recorded call by the rules. `ownAgent` is the agent of the key that the call was made with. */
 type TraceJudge = (trace: Trace, ownAgent: OwnAgent) => TraceOutcome;
 
-/** Signs of a call, not of rules: they stay. */
+/** The reason codes that come from the call and not from rules. They stay whatever the rules are. */
 const noticed: ReadonlySet<string> = new Set([
   ...dataClasses,
   'SECRET_MISDIRECTED',
@@ -52,7 +52,7 @@ export function createTraceJudge(
   return (trace, ownAgent) => {
     const before = outcomeOf(trace);
     if (!wasJudged(trace)) return { kind: 'judged', before, after: before };
-    // A URL that was cut short, or had something cut out of it, may be one no more.
+    // A URL that was cut short, or had something cut out of it, may not be a URL any more.
     const target = ifValid(() => parseTarget(trace.url));
     if (!target) return { kind: 'undetermined', because: 'the URL is not whole in the trace' };
     const recorded = toRecordedCall(trace, tenant, { ownAgent, target }, simulator);
@@ -67,7 +67,10 @@ export function createTraceJudge(
   };
 }
 
-/** It is certain that the body can be cut where it was cut, and where there is nothing to cut. */
+/**
+ * Tells whether nobody knows if the body can be cut. That is certain where it was cut, and where there is
+ * nothing to cut.
+ */
 function isCutDoubtful(
   { decision, reason_codes = [], classifications = [] }: Trace,
   opinion: Enforceable,
@@ -79,7 +82,7 @@ function isCutDoubtful(
   );
 }
 
-/** Decisions of people on the identical call stand. */
+/** Returns the outcome after people's decisions on the identical call, which stand. */
 function afterPeople({ reason_codes = [] }: Trace, opinion: Enforceable): SimulatedOutcome {
   const isHeld = opinion.decision === 'REQUIRE_APPROVAL';
   const decided =

@@ -20,14 +20,14 @@ import type { SimulatedCall } from './simulated-call.ts';
 /*
  * Finds out what would become of a call. It runs the stages that judge live calls: classify, inspect, assess,
  * and the judgement of the decision. Only admission and the consequences are left out, so nothing is counted,
- * recorded, held or opened. Earlier decisions of people about an identical call play no part: what must be
- * held is REQUIRE_APPROVAL.
+ * recorded, held or opened. People's earlier decisions on an identical call do not count: what must be held
+ * is REQUIRE_APPROVAL.
  */
 
 interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies'> {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
-  /** The daemon's own mode. */
+  /** The mode of the daemon. */
   readonly mode: 'enforce' | 'monitor';
   readonly homes: Pick<CredentialHomes, 'mark'>;
 }
@@ -35,10 +35,10 @@ interface SimulatorOptions extends AssessOptions, Omit<InspectOptions, 'policies
 /** The conditions under which a call is judged. */
 export interface Ground {
   readonly tenant: TenantConfig;
-  /** Reads the call; other rules may judge it then. */
+  /** The rules and the engine by which the call is read. Other rules may judge it then. */
   readonly page: TenantRules;
   readonly given: GivenFacts;
-  /** The state's knowledge of the call, without taking anything. */
+  /** Returns what the state knows of the call, without taking anything. */
   standingOf(call: AdmittedCall): Promise<SimulatedStanding>;
 }
 
@@ -46,18 +46,18 @@ export interface Simulator extends SimulatorOptions {
   /** Judges a call whose body is read already, or was never there. */
   readonly judge: Judge;
   /**
-   * Reads a call once, and answers what each set of rules makes of it. Changes nothing outside of it. Bounded
-   * by the tenant's bounds on reading.
+   * Reads a call once, and returns what each set of rules makes of it. It changes nothing outside. It stays
+   * within the tenant's bounds on reading.
    */
   run(call: SimulatedCall, ground: Ground, sets: readonly PolicySet[]): Promise<DecidedCall[]>;
 }
 
 interface SimulatedStanding extends AdmissionPreview {
-  /** In the agent, 0 to 1. */
+  /** The trust in the agent, 0 to 1. */
   readonly trustScore: number;
 }
 
-/** A caller without history, and without used budgets: the standing where there is no state. */
+/** The standing where there is no state: a caller without history and without used budgets. */
 export const noStanding: SimulatedStanding = {
   isNewDestination: false,
   exceededBudgets: [],
@@ -82,7 +82,7 @@ export function createSimulator(options: SimulatorOptions): Simulator {
     return new AssessedCall(result, result.evidence, risk);
   }
 
-  /** The call as the state would have admitted it, had it been asked. */
+  /** Returns the call as the state would have admitted it, had it been asked. */
   async function admittedAs(
     { received, identity, agentStatus, scopeViolations = noViolations }: SimulatedCall,
     { tenant, given, standingOf }: Ground,

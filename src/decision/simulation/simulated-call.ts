@@ -10,15 +10,15 @@ import type { SafeName } from '../../core/safe-name.ts';
 import { parseDescribed } from '../../core/target.ts';
 import type { GivenFacts } from '../facts/given-facts.ts';
 
-/** A call as it is described, and who is to have made it. */
+/** The description of a call, and who is supposed to have made it. */
 interface DescribedCall {
   readonly method: string;
   readonly url: string;
-  /** Flat [name, value, …], latin1 as on the wire. */
+  /** Names and values in turn, in latin1 as on the wire. */
   readonly headers: readonly string[];
   readonly body: Buffer;
   readonly contentType: string;
-  /** None where absent. */
+  /** The coding of the body; none where it is absent. */
   readonly contentEncoding?: string;
   readonly agentName?: string | undefined;
   readonly runtimeType?: string | undefined;
@@ -26,16 +26,22 @@ interface DescribedCall {
   readonly agentStatus: AgentStatus;
 }
 
-/** A call that nobody admits: its caller is given. */
+/** A call that nobody admits. Its caller is given. */
 export interface SimulatedCall {
   readonly received: ReceivedCall;
   readonly identity: Identity;
   readonly agentStatus: AgentStatus;
-  /** Sentences that say how the call leaves the scope of its key, by what it does; by default it does not. */
+  /**
+   * Returns sentences that say how an operation leaves the scope of the key. Without this function it does
+   * not.
+   */
   readonly scopeViolations?: (operation: Operation) => readonly SafeName[];
 }
 
-/** Makes the call as an entrance would, at `nowMs` or when the facts say. Throws what a bad URL throws. */
+/**
+ * Makes the call as an entrance would, at `nowMs` or when the facts say. Throws VALIDATION_FAILED for a bad
+ * URL.
+ */
 export function toSimulatedCall(from: DescribedCall, given: GivenFacts, nowMs: number): SimulatedCall {
   const { identity, agentStatus } = from;
   const runtimeType = given.runtime_type ?? from.runtimeType;

@@ -39,7 +39,7 @@ export interface AdmitOptions extends RegistrationOptions {
   readonly catalogues: Catalogues;
   readonly events: Events;
   readonly toolSettings: Pick<ToolSettings, 'maxBodyBytes' | 'smallestMaxBodyBytes'>;
-  /** How trust comes back. */
+  /** The way in which trust comes back. */
   readonly trust: TrustTerms;
 }
 
@@ -51,9 +51,9 @@ const outcomeOf: Readonly<Partial<Record<NotAdmitted['code'], Outcome>>> = {
 type Admitting = MaybePromise<AdmittedCall<TenantConfig> | RefusedCall>;
 
 /**
- * May it call at all? One atomic round trip to the state, behind the body limit of the key's tenant: what is
- * too large takes nothing. Here alone the tenant of a live call is looked up: all later stages find it in the
- * call.
+ * Creates the stage that asks whether the caller may call at all. It makes one atomic round trip to the
+ * state. The body limit of the key's tenant comes before, so what is too large takes nothing. Only here is
+ * the tenant of a live call looked up. All later stages find it in the call.
  */
 export const admit = (options: AdmitOptions): Stage<ClassifiedCall, AdmittedCall<TenantConfig>> =>
   new AdmitStage(options);
@@ -90,7 +90,10 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     );
   }
 
-  /** Returns the last known standing of the key, where its tenant allows that; else the failure stands. */
+  /**
+   * Returns the last known standing of the key, where its tenant allows that. Otherwise it throws the state's
+   * error.
+   */
   #withoutState(request: AdmitRequest, error: unknown): Admission {
     const { store, tenants } = this.#options;
     const isAway = toGatewayError(error).code === 'STATE_UNAVAILABLE';
@@ -107,7 +110,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     if (admission.code !== 'UNKNOWN_AGENT') return this.#accept(call, admission);
     return this.#registerAndAsk(call, request).then(
       (it) => this.#accept(call, it),
-      // Whatever becomes of it, it is known whose call it was.
+      // Whatever becomes of the call, it is known whose it was.
       (error: unknown) => refusedOf(call, admission.identity, toGatewayError(error)),
     );
   }
@@ -117,7 +120,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     return this.#ask(request);
   }
 
-  /** Another node may have registered the tenant. */
+  /** Asks again where another node may have registered the tenant. */
   async #askAnew(
     call: ClassifiedCall,
     request: AdmitRequest,
@@ -146,7 +149,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
       tenant,
       identity: admission.identity,
       agentStatus: admission.agentStatus,
-      // A call that was let through without the state was not counted by it.
+      // The state has not counted a call that was let through without it.
       outcome: isDegraded ? 'refused' : 'call',
       isDegraded,
       scopeViolations: admission.scopeViolations,
@@ -157,13 +160,16 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     });
   }
 
-  /** Each count is given to one call alone: that one tells it. */
+  /** Tells of used quota. Each count is given to one call alone, and that call tells of it. */
   #tellUsage(tenantId: string, atMs: number, used: number, quota: number): void {
     const percent = alertAt(used, quota);
     if (percent !== undefined) this.#options.events.tellUsage({ tenantId, atMs, percent, used, quota });
   }
 
-  /** Asks whose limit counts only for a body too large for some tenant. A stranger is not told of it. */
+  /**
+   * Returns the refusal of a body that is too large; undefined where it is not. It asks the state whose limit
+   * counts, and only for a body too large for some tenant. A stranger is not told of it.
+   */
   async #tooLargeCall(
     call: ClassifiedCall,
     { keyHash, nowMs }: AdmitRequest,
@@ -199,7 +205,7 @@ function historyOf(call: ClassifiedCall, admission: Admitted, trust: TrustTerms)
   };
 }
 
-/** A call that may not be made, with what is known of whose it was. */
+/** Returns the refusal of a call that may not be made, with what is known of its caller. */
 const refusedOf = (
   { received, operation, destination }: ClassifiedCall,
   identity: Identity | undefined,
@@ -243,13 +249,16 @@ export const doneBy = (operation: Operation): Pick<AdmitRequest, 'toolName' | 'v
   ...(operation.parts || operation.unclear ? { parts: allOf(operation) } : {}),
 });
 
-/** A POST to a host without a tool need not change anything. */
+/**
+ * Returns the number of changes that a call makes. A POST to a host without a tool need not change anything,
+ * and counts as none.
+ */
 function mutationsOf({ toolName, verb, parts }: Operation): number {
   if (verb === 'READ' || toolName === 'custom_proxy') return 0;
   return Math.max(1, parts?.filter((it) => it.operation.verb !== 'READ').length ?? 1);
 }
 
-/** Returns all that the call does, and may do where nobody can tell. */
+/** Returns all that the call does. Where nobody can tell, that is all it may do. */
 const allOf = (operation: Operation): NonNullable<AdmitRequest['parts']> =>
   operationAndParts(operation).flatMap(({ toolName, verb, unclear }) =>
     unclear

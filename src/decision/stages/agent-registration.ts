@@ -6,7 +6,7 @@ import type { Tenants } from '../../tenants/tenants.ts';
 import { readName } from '../trace/safe-names.ts';
 
 const dayMs = 86_400_000;
-/** Registrations of one tenant a day, by this process. */
+/** The most registrations for one tenant in a day, by this process. */
 export const registrationsPerDayMax = 10_000;
 
 export interface RegistrationOptions {
@@ -15,18 +15,18 @@ export interface RegistrationOptions {
   readonly policies: Pick<PolicyBook, 'rulesFor'>;
 }
 
-/** Rejects with a GatewayError where the agent of a call is not registered by it. */
+/** Registers the agent of a call. Rejects with a GatewayError where it may not be registered. */
 export type RegisterAgent = (
   claimed: ReceivedCall['claimed'],
   request: Pick<AdmitRequest, 'keyHash' | 'agentId' | 'envName' | 'nowMs'>,
 ) => Promise<void>;
 
 /**
- * Registers a UUID that no agent has yet for the key's tenant. The call is not read yet, but what it says of
- * the agent is.
+ * Creates a function that registers a UUID which no agent has yet for the key's tenant. The call is not read
+ * yet, but what it says of the agent is.
  */
 export function createRegistration({ store, tenants, policies }: RegistrationOptions): RegisterAgent {
-  /** Registered since the day began, by tenant. */
+  /** The number of registrations since the day began, by tenant. */
   const registered = new Map<string, number>();
   let day = 0;
 

@@ -33,7 +33,10 @@ export interface AssessOptions {
   readonly privilegesOf: PrivilegesOf;
 }
 
-/** Makes a score from 0 to 1 and its band of the signals. It does no I/O and never refuses or decides. */
+/**
+ * Creates the stage that makes a score from 0 to 1, and its band, of the signals. It does no I/O, and never
+ * refuses or decides.
+ */
 export function assessRiskStage(options: AssessOptions) {
   const { engines, findThreats, findCarriedReads, hashSecrets, privilegesOf } = options;
 
@@ -48,7 +51,7 @@ export function assessRiskStage(options: AssessOptions) {
     };
   }
 
-  /** Nearly all calls are clean. */
+  /** Returns the signals of a call. Nearly all calls are clean, so the list is empty at first. */
   function signalsOf(call: InspectedCall, evidence: RiskEvidence): Signal[] {
     const signals: Signal[] = [];
     for (const engine of engines) {
@@ -70,7 +73,9 @@ export function assessRiskStage(options: AssessOptions) {
   } satisfies Stage<InspectedCall<TenantConfig>, AssessedCall<TenantConfig>>;
 }
 
-/** Returns the risk of these signals, moved by the agent's trust and at least what was found. */
+/**
+ * Returns the risk of these signals, moved by the agent's trust. It is at least what the findings stand for.
+ */
 export function scored(
   signals: readonly Signal[],
   { modifier, floor }: { readonly modifier: number; readonly floor: number },
@@ -78,7 +83,7 @@ export function scored(
 ): Risk {
   const parts = riskParts(signals, weights);
   const score = riskOf(signals, weights, { modifier, floor }, parts);
-  // Once the findings are cut out, the classifier has nothing left to say and its floor falls away.
+  // Once the findings are cut out, the classifier has nothing left to report, and the floor falls away.
   const residual = signals.length === 0 ? signals : signals.filter((it) => it.engine !== 'classifier');
   return {
     signals,

@@ -14,21 +14,25 @@ export interface ClassifyOptions {
   readonly catalogues: Catalogues;
   readonly store: Store;
   readonly tenants: Tenants;
-  /** Takes the coding off the body; by default when somebody asks for it. */
+  /** Takes the coding off the body. By default that is done when somebody asks for the body. */
   readonly open?: OpenCall;
 }
 
 /**
- * Finds out what a call does. The catalogue names tool, operation, verb, resource and principals, unless the
- * entrance knows them already, as for messages between agents. It never decides. It asks the state for the
- * tenant of a key only where tenants have tools of their own and the key was not seen before.
+ * Creates the stage that finds out what a call does. The catalogue names tool, operation, verb, resource and
+ * principals, unless the entrance knows them already, as for messages between agents. It never decides. It
+ * asks the state for the tenant of a key only where tenants have tools of their own and the key was not seen
+ * before.
  */
 export function classify(options: ClassifyOptions): Stage<UnadmittedCall, ClassifiedCall> {
   const { catalogues, store, tenants, open } = options;
   const { common, own, of } = catalogues;
   const { largestMaxDecodedBytes } = tenants;
 
-  /** A key never goes to another tenant. Admission refuses unknown keys, whatever their calls do. */
+  /**
+   * Returns the catalogue of the key's tenant. What was known of a key still holds, since a key never goes to
+   * another tenant. Admission refuses unknown keys, whatever their calls do.
+   */
   function catalogueOf({ key, receivedAtMs }: ReceivedCall): MaybePromise<Catalogue> {
     if (own.size === 0 || !key) return common;
     const known = store.recall(key.hash, receivedAtMs, Number.POSITIVE_INFINITY);
@@ -61,7 +65,10 @@ export function classifyOperation(
   return new ClassifiedCall(call, operation, destinationOf(operation, call.target));
 }
 
-/** Classifies for entrances that know the tool: `below` is the path below the place that stands for it. */
+/**
+ * Classifies a call for entrances that know the tool. `below` is the path below the place that stands for the
+ * tool.
+ */
 export function classifyAs(
   catalogue: Catalogue,
   call: ReceivedCall,

@@ -4,7 +4,10 @@ import { wasLetOut } from '../../state/rules/destinations.ts';
 import { after } from '../../util/maybe-promise.ts';
 import { type RefusedCall, type Stage, unlessRefused } from '../pipeline.ts';
 
-/** Is what it carries a leak, or how it authenticates? Marks the credentials that are at home. */
+/**
+ * Creates the stage that marks the credentials that are at home. They are how the call authenticates, and no
+ * leak.
+ */
 export function markCredentials<Tenant>(
   homes: Pick<CredentialHomes, 'mark'>,
 ): Stage<InspectedCall<Tenant>, InspectedCall<Tenant>> {
@@ -18,8 +21,8 @@ const marked = <Tenant>(call: InspectedCall<Tenant>, marks: InspectedCall['marks
   marks === call.marks ? call : new InspectedCall(call, call.inspection, marks);
 
 /**
- * Binds the credentials of a call that is let out to their home. Where another call was first, it is assessed
- * and decided again with them away from home.
+ * Creates the stage that binds the credentials of a call that is let out to their home. Where another call
+ * was the first to bind them, this one is assessed and decided again, with them away from home.
  */
 export function bindCredentials<Tenant>(
   homes: CredentialHomes,

@@ -14,8 +14,8 @@ export interface DecideMessageOptions {
 }
 
 /**
- * Which rule, for a message of an open call? A message is judged as a call, but nobody is asked. What would
- * be held is denied, unless the approval of the opening call covers it.
+ * Creates the stage that decides about a message of an open call. A message is judged as a call is, but
+ * nobody is asked. What would be held is denied, unless the approval of the opening call covers it.
  */
 export function decideMessage({
   policies,
@@ -38,7 +38,10 @@ export function decideMessage({
   };
 }
 
-/** An approved opening covers what the same rule would hold on it, but nothing that shows only now. */
+/**
+ * Returns the opinion without a hold. An approved opening covers what the same rule would hold, but nothing
+ * that shows only now.
+ */
 function unheld(call: AssessedCall, opinion: Enforceable): Enforceable {
   const granted = call.message?.opening.verdict;
   if (granted && isCovered(granted, toVerdict(call, opinion))) return afterGrant(opinion);

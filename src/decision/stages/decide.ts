@@ -15,16 +15,21 @@ import { toVerdict } from '../verdict.ts';
 export interface DecideOptions extends CallerSources {
   readonly policies: Rules;
   readonly approvals: Pick<ApprovalDesk, 'hold' | 'wait' | 'isFull'>;
-  /** The daemon's own mode; a tenant's may be laxer still. */
+  /** The mode of the daemon. A tenant can be in monitor mode where the daemon is not. */
   readonly mode: 'enforce' | 'monitor';
-  /** Another generation of the configuration has taken the place of the one that it was made for. */
+  /**
+   * Tells whether another generation of the configuration has replaced the one that this stage was made for.
+   */
   readonly isRetired: () => boolean;
 }
 
 type Assessed = AssessedCall<TenantConfig>;
 type Decided = DecidedCall<TenantConfig>;
 
-/** Turns the opinion on the call (`judge.ts`) into its verdict. Only a held call asks the state. */
+/**
+ * Creates the stage that turns the opinion on a call (`judge.ts`) into its verdict. It asks the state only
+ * about held calls.
+ */
 export const decideStage = (options: DecideOptions): Stage<Assessed, Decided> => new DecideStage(options);
 
 class DecideStage implements Stage<Assessed, Decided> {
@@ -66,8 +71,8 @@ class DecideStage implements Stage<Assessed, Decided> {
   }
 
   /**
-   * Asks what people have said of the identical call. Policies, denylist and suspension have let it come this
-   * far. Where that fails, the incidents of the call are opened all the same.
+   * Asks what people have decided on the identical call. Policies, denylist and suspension have let the call
+   * come this far. Where asking fails, the incidents of the call are opened all the same.
    */
   async #hold(call: Assessed, opinion: Enforceable, wasHeld: boolean): Promise<Decided | RefusedCall> {
     const { tenant } = call;

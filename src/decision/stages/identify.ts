@@ -3,8 +3,8 @@ import { GatewayError } from '../../core/errors.ts';
 import type { Stage } from '../pipeline.ts';
 
 /**
- * Who is it? A call without a well-formed key ends here, without a round trip to the state. Entrances make a
- * `PresentedKey` only of a text whose form and checksum are right.
+ * Creates the stage that refuses calls without a well-formed key, without a round trip to the state.
+ * Entrances make a `PresentedKey` only of a text whose form and checksum are right.
  */
 export function identify(): Stage<UnadmittedCall, UnadmittedCall> {
   return {

@@ -38,26 +38,32 @@ import { Reading } from './reading.ts';
 
 export interface InspectOptions {
   readonly policies: Rules;
-  /** How long was worked, in milliseconds: see `workedMs`. */
+  /** Returns the time that was worked, in milliseconds (`workedMs`). */
   readonly clock: () => number;
   readonly injections: ReadingTools['injections'];
   readonly meanings: ReadingTools['meanings'];
   readonly beginnings?: ReadingTools['beginnings'];
-  /** Reader threads; by default all is read on the event loop. */
+  /** The reader threads. By default all is read on the event loop. */
   readonly readers?: Readers;
-  /** Tells whether URLs in bodies will be looked up; by default they are not. */
+  /** Tells whether URLs in bodies will be looked up. By default they are not. */
   readonly wantsUrls?: () => boolean;
 }
 
-/** A body to be cut is read once more, so longer ones are cut where others do not wait. */
+/**
+ * The size above which a body is cut in a thread. It is read once more for that, and others must not wait
+ * meanwhile.
+ */
 const cutBytesMax = 8_192;
-/** A longer body gains nothing by waiting for others, and what is behind it would wait for long. */
+/**
+ * The size above which a body is read at once. It gains nothing by waiting for others, and those behind it
+ * would wait for long.
+ */
 const turnBytesMax = 16_384;
-/** Heads that are known again, with at most so many findings each. */
+/** The number of heads that are remembered, and the most findings that each may have. */
 const knownHeadsMax = 4_096;
 const headFindingsMax = 8;
 
-/** Holds the findings of one engine in a head: mostly none, or the agent's own credential. */
+/** The findings of one engine in a head. Mostly there are none, or the agent's own credential. */
 interface KnownHead {
   readonly engine: DetectorEngine;
   readonly findings: readonly Finding[];
@@ -67,7 +73,7 @@ type Admitted = AdmittedCall<TenantConfig>;
 type Inspected = InspectedCall<TenantConfig>;
 
 /**
- * The inspection stage: finds data in URL, headers and body, and in their decoded forms. It never decides. A
+ * Creates the stage that finds data in URL, headers and body, and in their decoded forms. It never decides. A
  * call that exceeds the bounds is `unreadable`, and later stages deny it.
  */
 export const inspect = (options: InspectOptions): Stage<Admitted, Inspected> => new InspectStage(options);
@@ -81,7 +87,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
   readonly #beginnings;
   readonly #readers;
   readonly #wantsUrls;
-  // Keeps findings by the head's digest, so that no head stays in memory.
+  // The key is the digest of the head, so that no head stays in memory.
   readonly #knownHeads = createCache<KnownHead>(knownHeadsMax);
   readonly #runInBatch = microBatch<Inspected | RefusedCall>();
 
@@ -106,8 +112,8 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * Heads of one connection, or of one program on many, are mostly the same. What was read a moment ago is
-   * not read again.
+   * Reads the head of a call. Heads of one connection, or of one program on many, are mostly the same. What
+   * was read a moment ago is not read again.
    */
   #readHead(call: ReceivedCall, reading: Reading, task: Task): MaybePromise<void> {
     const { engine } = task.tools;
@@ -125,7 +131,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
     }
     const bytes = Buffer.from(text, 'latin1');
     reading.head = bytes;
-    // Only a described call has these, and its text may be that of another head.
+    // Only a described call has a fragment or user information. Its text may be that of another head.
     const isShared = target.fragment === '' && target.userInfo === '';
     const digest = hash('sha256', bytes, 'base64');
     const known = isShared ? this.#knownHeads.get(digest) : undefined;
@@ -160,7 +166,7 @@ class InspectStage implements Stage<Admitted, Inspected> {
     const { plain } = readings;
     if (body.length === 0 && !message && !claimed.context) return;
     const contentBytes = Math.max(body.length, plain?.length ?? 0);
-    // Rules look for words themselves in what is read here, if one of them asks.
+    // Words are looked for in advance only in a thread. Otherwise rules look for them, if one of them asks.
     const mayGoToThread = this.#readers.hasThreads && contentBytes > loopBytesMax;
     const input = bodyJob(call, { wantsTexts: !mayGoToThread, wantsUrls: this.#wantsUrls() });
     const words = mayGoToThread && rules.words.length > 0 ? rules.words : undefined;
@@ -227,8 +233,9 @@ class InspectStage implements Stage<Admitted, Inspected> {
   }
 
   /**
-   * This is a function of its own for the sake of V8. A function written in an assignment to a property goes
-   * into the old generation. The whole call would stay with it until the next full collection.
+   * Returns the function that reads a body again. It is made here for the sake of V8, which puts a function
+   * written in an assignment to a property into the old generation. The whole call would stay with it until
+   * the next full collection.
    */
   #readerOf(
     { contentType, readings, identity, target, tenant }: Admitted,
@@ -287,7 +294,7 @@ function bodyJob(call: AdmittedCall, wanted: Pick<BodyJob, 'wantsTexts' | 'wants
     wantsUrls: wanted.wantsUrls,
     isBroken: unreadable !== undefined,
     context: claimed.context ? Buffer.from(claimed.context) : undefined,
-    // The proxies take the messages of gRPC out of their envelopes themselves, and their coding with them.
+    // The proxies take messages of gRPC out of their envelopes, and their coding off, themselves.
     messages: message
       ? undefined
       : {
@@ -302,13 +309,13 @@ function bodyJob(call: AdmittedCall, wanted: Pick<BodyJob, 'wantsTexts' | 'wants
 const isBetweenAgents = ({ operation }: AdmittedCall): boolean =>
   operationAndParts(operation).some((it) => it.toolName === 'a2a');
 
-/** Apart from the assignment, as `readerOf` is. */
+/** Returns a function that makes the texts. It stands apart from the assignment, as `readerOf` does. */
 const textsLater =
   ({ readings, body, contentType }: ReceivedCall, decoded: readonly Buffer[]) =>
   (): readonly Buffer[] =>
     bodyTextsOf(readings.plain ?? body, contentType, decoded);
 
-/** Returns the fields that both parts share. */
+/** Returns the fields that both jobs have. */
 const sentOf = ({ identity, target }: AdmittedCall) => ({
   host: target.host,
   tenantId: identity.tenantId,

@@ -2,7 +2,9 @@ import type { Inspection, ReadHead, ReceivedCall } from '../../core/call.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import type { Reading } from './reading.ts';
 
-/** Tells whether heads are alike down to their unread fields, which spares composing the text. */
+/**
+ * Tells whether two heads are alike, even in fields that are not read. Then the text need not be composed.
+ */
 export function isAlike(last: ReadHead, { method, target, headers }: ReceivedCall): boolean {
   if (last.method !== method || last.headers.length !== headers.length) return false;
   const { href, fragment, userInfo } = target;

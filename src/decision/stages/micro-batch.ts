@@ -7,10 +7,12 @@ interface Waiting<T> {
 }
 
 /**
- * Runs the first job at once. Jobs that come before the event loop has turned run one behind the other when
- * it has. So the same code runs over several calls and finds its caches warm. Measured with 32 connections: 4
- * % less time of the processor, 9 % more calls. The number of waiting jobs is bounded by the connections that
- * one turn of the loop reads from.
+ * Returns a function that runs jobs in batches. The first job runs at once. Jobs that come before the event
+ * loop has turned run one behind the other when it has. So the same code runs over several calls and finds
+ * its caches warm.
+ *
+ * Measured with 32 connections, that takes 4 % less time of the processor and allows 9 % more calls. The
+ * number of waiting jobs is bounded by the connections that one turn of the loop reads from.
  */
 export function microBatch<T>(): (job: () => MaybePromise<T>) => MaybePromise<T> {
   let waiting: Waiting<T>[] | undefined;

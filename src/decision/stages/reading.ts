@@ -5,7 +5,7 @@ import type { PartResult } from '../../inspect/read-part.ts';
 const none: readonly never[] = Object.freeze([]);
 const noBytes = Buffer.alloc(0);
 
-/** An inspection while it is made: the stage fills it in, then hands it out as what nobody changes. */
+/** Holds an inspection while it is made. The stage fills it in and hands it out. Nobody changes it then. */
 export class Reading implements Inspection {
   readonly safeName: NameReader;
   readonly agentName: SafeName | undefined;
@@ -38,7 +38,7 @@ export class Reading implements Inspection {
     this.#bodyTexts = texts;
   }
 
-  /** Adds what a part shows. */
+  /** Adds the findings of a part, and what could not be read in it. */
   add({ findings, opaque, uncounted }: Pick<PartResult, 'findings' | 'opaque' | 'uncounted'>): void {
     if (uncounted.length > 0) this.uncounted = uncounted;
     this.findings.push(...findings);

@@ -1,7 +1,7 @@
 import type { Risk, Signal, Verdict } from '../../core/call.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
 
-/* An agent may see its verdict without details on other agents, which stand in the trace alone. */
+/* The verdict as its agent may see it. Details on other agents stand only in the trace. */
 
 /** Returns a signal as a sentence of the explanation. */
 export const signalSentence = ({ name, details }: Pick<Signal, 'name' | 'details'>): SafeName =>

@@ -16,29 +16,35 @@ export interface RefusedDescription extends Partial<Pick<ClassifiedCall, 'operat
 }
 
 /**
- * Reads the head of a call that was refused before it was inspected, so that its trace can say what it was.
- * Answers undefined where it was inspected, or cannot be read. Never rejects.
+ * Reads the head of a call that was refused before it was inspected, so that its trace can say what the call
+ * was. Returns undefined where it was inspected, or cannot be read. Never rejects.
  */
 export type DescribeRefused = (
   call: CallSoFar,
   identity: Identity,
 ) => MaybePromise<RefusedDescription | undefined>;
 
-/** A refused caller pays nothing, so no longer head is read for him: the trace then has the origin alone. */
+/**
+ * The longest head that is read for a refused call, because its caller pays nothing. The trace of a longer
+ * one has only the origin.
+ */
 const headCharsMax = 16_384;
 
 interface DescribeRefusedOptions {
   readonly catalogues: Catalogues;
   readonly policies: Pick<PolicyBook, 'rulesFor' | 'lastKnown'>;
   readonly tenants: Pick<Tenants, 'find'>;
-  /** How long was worked, in milliseconds: see `workedMs`. */
+  /** Returns the time that was worked, in milliseconds (`workedMs`). */
   readonly clock: () => number;
 }
 
 export function createDescribeRefused(options: DescribeRefusedOptions): DescribeRefused {
   const { catalogues, policies, tenants, clock } = options;
 
-  /** A head that cannot be read to its end stays unread: nobody knows what is in it. */
+  /**
+   * Reads the head of a call. A head that cannot be read to its end stays unread, because nobody knows what
+   * is in it.
+   */
   function readHead(
     received: ReceivedCall,
     isClassified: boolean,

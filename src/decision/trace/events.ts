@@ -3,15 +3,15 @@ import { periodOf } from '../../state/rules/limits.ts';
 import type { AuditEvent, Store, UsageAlert } from '../../state/store.ts';
 
 /**
- * Told of what happens beside a call, without anybody waiting for it. What is told becomes an audit entry,
- * and of the audit log people are told by their channels.
+ * Receives what happens beside a call, without anybody waiting for it, and makes audit entries of it.
+ * Channels tell people of the audit log.
  */
 export type Events = ReturnType<typeof createEvents>;
 
 interface Usage {
   readonly tenantId: string;
   readonly atMs: number;
-  /** A part of the quota that is used up. */
+  /** The part of the quota that is used up, in percent. */
   readonly percent: number;
   readonly used: number;
   readonly quota: number;

@@ -3,7 +3,7 @@ import type { Config, TenantConfig } from '../../config/schema.ts';
 import type { KnownNames, KnownTool } from '../../policy/index.ts';
 import { type Catalogues, ownTables } from '../../tenants/catalogues.ts';
 
-/** Calls that have no table: those to hosts that no tool has. */
+/** The tool of calls that have no table, to hosts that no tool has. */
 const unlisted: readonly KnownTool[] = [
   {
     name: 'custom_proxy',
@@ -15,13 +15,16 @@ const unlisted: readonly KnownTool[] = [
   },
 ];
 
-/** Returns the tools of a catalogue, by default the gateway's own, and the other names that calls get. */
+/** Returns the tools of a catalogue, by default the gateway's own, and the tools that calls get otherwise. */
 export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly KnownTool[] => [
   ...tools,
   ...unlisted,
 ];
 
-/** Returns the tools that some of the tenants have; one that differs has what any of them says. */
+/**
+ * Returns the tools that some of the tenants have. A tool that differs among tenants has what it has in any
+ * of their catalogues.
+ */
 function toolsOfAll(catalogues: Catalogues, tenants: readonly TenantConfig[]): readonly KnownTool[] {
   const distinct = new Set(tenants.map(({ id }) => catalogues.of(id)));
   const all = new Set([...distinct].flatMap(toolsKnownTo));
@@ -37,7 +40,7 @@ const asEither = (a: KnownTool, b: KnownTool): KnownTool => ({
   fields: [...a.fields, ...b.fields],
 });
 
-/** Returns names that policies of the tenants may use. */
+/** Returns the names that policies of the tenants may use. */
 export function namesKnownTo(
   { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
   catalogues: Catalogues,
@@ -57,7 +60,7 @@ export function namesKnownTo(
 }
 
 /**
- * Returns names that policies of files may use, for any tenant: of the configuration, of `registered`, or
+ * Returns the names that policies of files may use, for any tenant: of the configuration, of `registered`, or
  * registered later.
  */
 export function namesInFiles(
@@ -72,7 +75,7 @@ export function namesInFiles(
   };
 }
 
-/** Returns a tool of which the name alone is known: its calls may be anything. */
+/** Returns a tool of which only the name is known. Its calls may be anything. */
 const toUntoldTool = (name: string): KnownTool => ({
   name,
   operationNames: [],

@@ -6,20 +6,20 @@ import { longStringPlaces } from '../../inspect/kernel/string-ends.ts';
  * parsed when somebody asks for it.
  */
 
-/** A text without its long strings, and what puts them in their places in a value that was parsed of it. */
+/** A text without its long strings. `restore` puts them in their places in a value that was parsed of it. */
 interface Shortened {
   readonly bytes: Buffer;
   restore(value: unknown): void;
 }
 
-/** Shorter texts, and shorter strings, are parsed in less time. */
+/** The least size of texts, and of strings, that are shortened. Smaller ones are parsed in less time. */
 const textBytesMin = 8_192;
 const stringBytesMin = 512;
-/** The prefix of placeholders. No text can have it, since nobody knows it. */
+/** The beginning of placeholders. No text can have it, since nobody knows it. */
 const mark = randomBytes(16).toString('hex');
 const colon = 0x3a;
 
-/** Returns undefined where it has hardly any long strings. The text must be UTF-8. */
+/** Returns the text without its long strings; undefined where it has hardly any. The text must be UTF-8. */
 export function withoutLongStrings(text: Buffer): Shortened | undefined {
   if (text.length < textBytesMin) return undefined;
   const places = longStringPlaces(text, stringBytesMin, true);
@@ -41,7 +41,7 @@ export function withoutLongStrings(text: Buffer): Shortened | undefined {
   return { bytes: Buffer.concat(parts), restore: (value) => restoreIn(value, stringAt) };
 }
 
-/** Tells whether a string that ends there is the name of a member. */
+/** Tells whether a string that ends at a place is the name of a member. */
 function isName(text: Buffer, end: number): boolean {
   let at = end;
   while (at < text.length && (text[at] as number) <= 0x20) at += 1;

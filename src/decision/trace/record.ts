@@ -23,15 +23,16 @@ interface RecorderOptions {
   readonly trustLosses: TrustLosses;
   readonly credentials: Pick<Credentials, 'nameFor'>;
   readonly incidents: Pick<IncidentDesk, 'take'>;
-  /** Reads the names of calls that were refused before anything of them was read. */
+  /** Returns the reader of names for calls that were refused before anything of them was read. */
   readonly namesFor: (tenantId: string) => NameReader;
   readonly log: Log;
   readonly describeRefused: DescribeRefused;
 }
 
 /**
- * Leaves the trace of a call in the journal, before its answer is known to anybody. A call that cannot be
- * recorded is not let out. Refused calls are recorded too, once it is known whose key was used.
+ * Creates the function that leaves the trace of a call in the journal, before its answer is known to anybody.
+ * A call that cannot be recorded is not let out. Refused calls are recorded, too, once it is known whose key
+ * was used.
  */
 export function createRecorder({
   journal,
@@ -151,7 +152,7 @@ function toRecorded(
   return recorded;
 }
 
-/** Tells whether a request goes out for it; a further message has none of its own. */
+/** Tells whether a request goes out for the call. A further message of an open call has none of its own. */
 const isLetOut = ({ entrance, verdict, message }: DecidedCall): boolean =>
   message === undefined &&
   (entrance === 'forward' || entrance === 'inbound') &&
@@ -160,7 +161,7 @@ const isLetOut = ({ entrance, verdict, message }: DecidedCall): boolean =>
 const nothingToRecord = Promise.resolve();
 const noBytes = Buffer.alloc(0);
 
-/** The loss of trust within an hour that is announced. */
+/** The loss of trust within an hour above which an incident is opened. */
 const dropMin = 0.3;
 
 const trustDrop: IncidentCause = {
@@ -177,7 +178,10 @@ const withIncident = (call: DecidedCall, cause: IncidentCause): DecidedCall => {
   return new DecidedCall(call, { verdict, isMonitored, incidents: [...incidents, cause] });
 };
 
-/** Findings of a call do not stay in the names by which its agent is known. */
+/**
+ * Returns the new names by which the agent's actions are recognised later. Names with findings of the call
+ * are left out.
+ */
 function keptNames(call: TracedCall): readonly SafeName[] {
   const { operation } = call;
   const newNames = call.admission?.history.newNames ?? none;

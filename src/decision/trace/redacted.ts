@@ -7,14 +7,14 @@ import { marker } from '../../inspect/redact/cuts.ts';
 import { redact } from '../../inspect/redact/redact.ts';
 import { METHODS } from '../../util/plain-http.ts';
 
-/** Limits of a kept URL and body. */
+/** The limits of a kept URL and of a kept body. */
 export const urlLengthMax = 2048;
 export const previewBytesMax = 2048;
 
 /**
- * Returns the call's URL with its fragment, without what a detector found in it. What is the organisation's
- * own stays: whoever approves a call to an internal host must see which. Of a call that nobody has read, its
- * origin alone: nobody knows what the rest holds.
+ * Returns the call's URL with its fragment, without what a detector found in it. INTERNAL findings stay,
+ * because whoever approves a call to an internal host must see which host that is. For a call that nobody has
+ * read it returns only the origin, because nobody knows what the rest holds.
  */
 export function redactedUrl(call: NamedCall): SafeName {
   const { href, fragment, scheme, host, port } = call.received.target;
@@ -24,7 +24,7 @@ export function redactedUrl(call: NamedCall): SafeName {
   return cutUrl(`${url}#${redactedText(call, href.length + separatorText.length, fragment)}`);
 }
 
-/** A cut URL says so. */
+/** Returns a URL within the limit. One that is cut ends in `…`. */
 const cutUrl = (url: string): SafeName =>
   ownName(url.length > urlLengthMax ? `${url.slice(0, urlLengthMax - 1)}…` : url);
 
@@ -32,14 +32,18 @@ type Unnamed = Pick<NamedCall, 'received' | 'head' | 'findings'>;
 
 const usualMethods = new Set(METHODS);
 
-/** The call's method; an unusual one only where it was read and nothing was found in it. */
+/**
+ * Returns the call's method. An unusual method is shown only where it was read and nothing was found in it.
+ */
 export function redactedMethod({ received: { method }, head, findings }: Unnamed): SafeName {
   if (usualMethods.has(method)) return ownName(method);
   const found = findings.find((it) => it.part === 'head' && it.location === 'method');
   return ownName(head.length > 0 && !found ? method : marker(found?.kind ?? 'unread'));
 }
 
-/** Returns the first header fields of these names that were read, as `name: value`, without their findings. */
+/**
+ * Returns the first header fields of these names that were read, as `name: value`, without their findings.
+ */
 export const redactedFields = (
   call: InspectedCall,
   isMeant: (name: string) => boolean,
@@ -54,7 +58,7 @@ export const redactedFields = (
       text: redactedText(call, start, text).replace(unseen, toEscape),
     }));
 
-/** Returns a text of the head, from its place there. */
+/** Returns a text of the head, which begins there at `from`, without its findings. */
 function redactedText({ head, findings }: Unnamed, from: number, text: string): string {
   const end = from + text.length;
   const found = findings.filter(
@@ -70,8 +74,8 @@ function redactedText({ head, findings }: Unnamed, from: number, text: string): 
 }
 
 /**
- * Returns the beginning of the body without its findings, for people who decide about all of it. The length
- * of the rest stands behind it, and invisible or direction-turning characters stand as `\u{…}`.
+ * Returns the beginning of the body without its findings, for people who decide about all of it. It ends with
+ * the length of the rest. Invisible and direction-turning characters stand as `\u{…}`.
  */
 export function redactedPreview(call: InspectedCall): SafeName {
   const cuts = call.findings.filter((it) => it.part === 'body').map(toCut);
@@ -83,13 +87,18 @@ export function redactedPreview(call: InspectedCall): SafeName {
   );
 }
 
-/** Matches control and format characters but tabs and line breaks, line separators, and empty glyphs. */
+/**
+ * Matches control and format characters other than tabs and line breaks, line separators, and empty glyphs.
+ */
 const unseen =
   /(?![\t\n\r])(?:[\p{Cc}\p{Cf}\p{Co}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u2800]|[\ufe00-\ufe0f])/gu;
 
 const toEscape = (it: string): string => `\\u{${it.codePointAt(0)?.toString(16)}}`;
 
-/** Returns at most `end`, and not within a character of UTF-8, which has four bytes at most. */
+/**
+ * Returns the greatest place up to `end` that is not within a character of UTF-8. Such a character has at
+ * most four bytes.
+ */
 function endOfCharacter(bytes: Buffer, end: number): number {
   let at = end;
   while (at > end - 4 && isContinuation(bytes[at])) at -= 1;

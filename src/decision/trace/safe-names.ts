@@ -11,33 +11,34 @@ import { redactedMethod } from './redacted.ts';
 /*
  * Names that callers choose, as they may be kept and shown. A name is read by itself, wherever it came from.
  * The reader of the call may have seen it elsewhere, in another case, or not at all. Nearly all names are
- * those of the catalogue and of a few hosts, so what was found clean is remembered, and costs one look.
+ * those of the catalogue and of a few hosts. So a name that was found clean is remembered, and costs one
+ * look.
  */
 
 const steering = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
-/** Enough for a short text in any form. */
+/** Bounds that are enough for a short text in any form. */
 const decoding = { maxDecodedBytes: 65_536, depthMax: 3 };
 const findingsMax = 64;
-/** A longer name is read and shown so far. */
+/** The length to which a name is read and shown. */
 export const nameLengthMax = 1_024;
-/** For each engine. */
+/** The number of clean names that are remembered for each engine. */
 const rememberedMax = 8_192;
 const rememberedLengthMax = 256;
 
 const readers = new WeakMap<DetectorEngine, NameReader>();
 
-/** Answers the reader of names that goes with an engine: the same one for the same engine. */
+/** Returns the reader of names that belongs to an engine, always the same one. */
 export const safeNamesOf = (engine: DetectorEngine): NameReader =>
   kept(readers, engine, () => createNameReader(engine));
 
-/** Remembers what is clean, and nothing in which something was found. */
+/** Creates a reader that remembers clean names, and no name in which something was found. */
 function createNameReader(engine: DetectorEngine): NameReader {
   const clean = createCache<SafeName>(rememberedMax);
   return (text) => {
     const known = clean.get(text);
     if (known !== undefined) return known;
     const name = readName(engine, text);
-    // A copy: the text may be a slice of its whole head, which would be kept with it.
+    // The name is copied, because the text may be a slice of its whole head, which would be kept with it.
     if (name === text && text.length <= rememberedLengthMax) {
       const copy = ownName(Buffer.from(text).toString());
       clean.set(copy, copy);
@@ -49,9 +50,9 @@ function createNameReader(engine: DetectorEngine): NameReader {
 const never = (): boolean => false;
 
 /**
- * Reads a name as it is and decoded. What is found, whole or begun, stands as `[REDACTED:<kind>]`, save that
- * something is the organisation's own. Characters that steer a terminal or turn the order of a line are gone,
- * and what is longer than 1,024 characters is cut.
+ * Reads a name as it is and decoded. Findings and beginnings of secrets stand as `[REDACTED:<kind>]`, except
+ * INTERNAL ones. Characters that steer a terminal or turn the order of a line are taken out. What is longer
+ * than 1,024 characters is cut.
  */
 export function readName(engine: DetectorEngine, text: string, isOver: () => boolean = never): SafeName {
   const plain = text.slice(0, nameLengthMax).replace(steering, '');
@@ -73,21 +74,25 @@ export function readName(engine: DetectorEngine, text: string, isOver: () => boo
 
 type Named = Pick<Operation, 'name' | 'said'>;
 
-/** Returns how an operation is called where it is kept and shown; policies go by its own name. */
+/** Returns the name of an operation where it is kept and shown. Policies go by its own name. */
 export function shownOperation({ safeName }: Pick<NamedCall, 'safeName'>, { name, said }: Named): SafeName {
   if (said === undefined) return safeName(name);
-  // The name is made of it: in another case it may be none that a detector knows, and it reads the same.
+  // The name is made of what the caller said. In another case a detector may not know it, and it reads the
+  // same.
   const shown = safeName(said);
   return shown === said ? safeName(name) : shown;
 }
 
-/** Returns the shown name of a call's operation; under a method with a finding, that method's. */
+/**
+ * Returns the shown name of a call's operation. Where something was found in the method, it is the shown
+ * method.
+ */
 export function shownOperationOf(call: NamedCall): SafeName {
   const method = redactedMethod(call);
   if (method !== call.received.method) return method;
   return call.operation ? shownOperation(call, call.operation) : call.safeName(call.received.method);
 }
 
-/** One of several things that a call does, with its tool. */
+/** Returns the name of one of several operations of a call, with its tool. */
 export const shownPart = (call: Pick<NamedCall, 'safeName'>, { operation }: OperationPart): SafeName =>
   safely`${call.safeName(operation.toolName)} ${shownOperation(call, operation)}`;

@@ -1,6 +1,8 @@
 import type { ClassifiedCall } from '../../core/call.ts';
 
-/** Returns the names by which an agent's action is known again: the host, the tool, and the operation. */
+/**
+ * Returns the names by which an agent's action is recognised later: the host, the tool, and the operation.
+ */
 export const touchedNamesOf = ({
   operation,
   target,

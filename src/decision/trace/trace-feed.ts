@@ -9,23 +9,26 @@ import type { Arrivals, Store } from '../../state/store.ts';
  * follower loses some traces and is told so. It holds up nobody.
  */
 
-/** That wait for one follower. */
+/** The most traces that wait for one follower. */
 export const waitingTracesMax = 1_000;
 const waitingCharsMax = 4 * 1024 * 1024;
-/** Calls are shipped within a quarter of a second. */
+/** The time between two questions to the state. Calls are shipped within a quarter of a second. */
 const pollMs = 400;
-/** After so many answers with more behind them the rest is skipped: followers see what happens now. */
+/**
+ * The number of answers with more behind them after which the rest is skipped. Followers see what happens
+ * now.
+ */
 const answersPerPoll = 16;
 
 interface Followed {
-  /** JSON texts, in the order in which they became findable. */
+  /** The traces as JSON texts, in the order in which they became findable. */
   readonly traces: readonly string[];
-  /** Some that came behind these are left out. */
+  /** Some traces behind these are left out. */
   readonly hasGap: boolean;
 }
 
 interface Follower {
-  /** The traces since the last question; waits for them at most so long. */
+  /** Returns the traces since the last question. Waits for them at most `waitMs`. */
   next(waitMs: number): Promise<Followed>;
   leave(): void;
 }
@@ -55,13 +58,15 @@ export class TraceFeed {
     this.#log = log;
   }
 
-  /** Gives the tenant's traces that `wants` takes, of those that become findable once this has resolved. */
+  /**
+   * Gives the tenant's traces that `wants` takes. They are those that become findable once this has resolved.
+   */
   async follow(tenantId: string, wants: (trace: string) => boolean): Promise<Follower> {
     if (this.#ending.signal.aborted) throw new GatewayError('SHUTTING_DOWN', 'The gateway ends.');
     const own: Waiting = { traces: [], chars: 0, hasGap: false, wake: () => undefined, wants };
     const followers = await this.#followersOf(tenantId);
     followers.all.add(own);
-    // Its loop may just have ended, too.
+    // The loop of the tenant may just have ended, too.
     if (!followers.isRunning)
       this.#run(tenantId, followers).catch((error: unknown) =>
         this.#log.error({ tenant_id: tenantId, err: error }, 'traces are not followed any more'),
@@ -88,7 +93,7 @@ export class TraceFeed {
     return { all: new Set(), position, isRunning: false };
   }
 
-  /** Until nobody follows any more; what fails is tried again. */
+  /** Asks for traces until nobody follows any more. What fails is tried again. */
   async #run(tenantId: string, followers: Followers): Promise<void> {
     followers.isRunning = true;
     let isFailing = false;
@@ -107,7 +112,7 @@ export class TraceFeed {
     this.#tenants.delete(tenantId);
   }
 
-  /** Several that come at once share the question where the state is. */
+  /** Returns the followers of a tenant. Several that come at once share one question where the state is. */
   #followersOf(tenantId: string): Promise<Followers> {
     const standing = this.#tenants.get(tenantId);
     if (standing) return standing;
@@ -126,7 +131,7 @@ async function wakeOrTimeOut(own: Waiting, waitMs: number): Promise<void> {
   clearTimeout(timer);
 }
 
-/** All that has come since the last time. */
+/** Gives the followers all that has come since the last time. */
 async function poll(
   store: Pick<Store, 'tracesSince'>,
   tenantId: string,
@@ -146,7 +151,7 @@ function give(to: Waiting, { traces, hasGap }: Arrivals): void {
   for (const trace of traces) {
     if (!to.wants(trace)) continue;
     if (to.hasGap || to.traces.length >= waitingTracesMax || to.chars + trace.length > waitingCharsMax) {
-      // Traces before the gap stay in order; later ones wait until those are taken.
+      // Traces before the gap stay in order. Later ones wait until those are taken.
       to.hasGap = true;
       break;
     }

@@ -20,10 +20,10 @@ import { excuseOf } from '../excuse.ts';
 import { redactedMethod, redactedUrl } from './redacted.ts';
 import { shownOperationOf, shownPart } from './safe-names.ts';
 
-/** That one trace names. */
+/** The most findings that one trace names. */
 export const recordedFindingsMax = 50;
 
-/** A call of which a trace can be written: decided, or refused with what is known of it. */
+/** A call of which a trace can be written. It is decided, or refused with what is known of it. */
 export interface TracedCall extends NamedCall {
   readonly identity: Identity;
   readonly admission?: CallSoFar['admission'];
@@ -34,12 +34,13 @@ export interface TracedCall extends NamedCall {
 }
 
 const json = JSON.stringify;
-/** A text whose words a caller may have chosen. */
+/** Returns a text as JSON. A caller may have chosen its words. */
 const shown: (name: SafeName) => string = JSON.stringify;
 
 /**
- * Returns the trace as one line of JSON. It names kinds and places of what was found, never the text. Put
- * together by hand, because every call pays for it: half of what one `JSON.stringify` of the whole costs.
+ * Returns the trace as one line of JSON. It names kinds and places of what was found, never the text. It is
+ * put together by hand, because every call pays for it. That costs half of what one `JSON.stringify` of the
+ * whole costs.
  */
 export function traceLine(
   call: TracedCall,
@@ -95,7 +96,7 @@ export function traceLine(
   return ownName(`${line}${list('explanation', verdict?.explanation)}}`);
 }
 
-/** The words of a trace where the call was refused before its risk was assessed. */
+/** The risk in the trace of a call that was refused before its risk was assessed. */
 const noRisk: Risk = {
   ...{ signals: [], score: 0, band: 'LOW', residualBand: 'LOW' },
   ...{ parts: [], trustModifier: 0, floor: 0 },
@@ -108,7 +109,9 @@ function excuseField({ received, admission }: TracedCall, verdict: Verdict): str
   return excuse ? `,"excuse":"${excuse}"` : '';
 }
 
-/** Says why a call was refused, in the words of its answer, and how large it said that it is. */
+/**
+ * Returns the fields on why a call was refused, in the words of its answer, and how large it said that it is.
+ */
 function refusalFields({ headers }: ReceivedCall, { message, extra }: GatewayError): string {
   const length = fieldOf(headers, 'content-length');
   const declared = /^\d{1,15}$/.test(length) ? Number(length) : undefined;
@@ -119,19 +122,22 @@ function refusalFields({ headers }: ReceivedCall, { message, extra }: GatewayErr
   return fields;
 }
 
-/** Details for the agent alone stand only in its answer. */
+/** Returns a signal without the details for the agent, which stand only in its answer. */
 const recordedSignal = ({ shown: _, ...signal }: Signal): Signal => signal;
 
-/** Parts that one trace names. */
+/** The most parts that one trace names. */
 const recordedPartsMax = 20;
 
 const partNames = (call: NamedCall, parts: readonly OperationPart[]): readonly SafeName[] =>
   [...new Set(parts.map((it) => shownPart(call, it)))].slice(0, recordedPartsMax);
 
-/** A list that says nothing is left out: most calls are clean, and every byte is written several times. */
+/**
+ * Returns a list as a field; '' where it is empty. Most calls are clean, and every byte is written several
+ * times.
+ */
 function list(name: string, values: readonly unknown[] | undefined): string {
   if (!values || values.length === 0) return '';
-  // One by one: that of a text takes a shorter way than that of a list.
+  // The values are serialised one by one, because that of a text is quicker than that of a list.
   let text = '';
   for (const value of values) text += text === '' ? json(value) : `,${json(value)}`;
   return `,"${name}":[${text}]`;
@@ -139,7 +145,7 @@ function list(name: string, values: readonly unknown[] | undefined): string {
 
 const whos = new WeakMap<Identity, string>();
 
-/** The fields of a trace on key and agent, the same for all their calls. */
+/** Returns the fields of a trace on key and agent. They are the same for all their calls. */
 function whoOf(identity: Identity): string {
   const known = whos.get(identity);
   if (known !== undefined) return known;
@@ -157,7 +163,7 @@ function whoOf(identity: Identity): string {
 
 const isoSecond = bySecond((second) => new Date(second * 1000).toISOString().slice(0, 20));
 
-/** ISO 8601 in UTC. Calls of the same second share all but the milliseconds. */
+/** Returns a time in ISO 8601, in UTC. Calls of the same second share all but the milliseconds. */
 function toIso(ms: number): string {
   const second = Math.floor(ms / 1000);
   return `${isoSecond(second)}${String(ms - second * 1000).padStart(3, '0')}Z`;
