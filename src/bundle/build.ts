@@ -3,12 +3,13 @@ import { extname, isAbsolute, join, resolve } from 'node:path';
 import { rolldown } from 'rolldown';
 
 /*
- * Joins the modules of a checkout into few ones. Installed packages stay outside, unless they are asked for.
+ * Joins the modules of a checkout into a few. Installed packages stay outside unless `--with-packages` is
+ * given.
  *
- *   node src/bundle/build.ts CHECKOUT FOLDER [--with-packages]
+ * node src/bundle/build.ts CHECKOUT FOLDER [--with-packages]
  */
 
-/** Modules that a process or a thread starts with, see `programModule`. */
+/** Modules that a process or a thread starts with (see `programModule`). */
 const entries = [
   'cli/main',
   'daemon/reload/read-thread',
@@ -21,7 +22,7 @@ const entries = [
 const [checkout = '.', folder = '', option] = process.argv.slice(2);
 const root = resolve(checkout);
 const sources = join(root, 'src');
-/** The bundlers, which only a checkout has. */
+/** Packages of the bundlers, which only a checkout has. */
 const bundlers = ['vite', 'rolldown'];
 const isPackage = (id: string): boolean => !id.startsWith('.') && !isAbsolute(id);
 
@@ -36,12 +37,12 @@ await build.write({
   format: 'esm',
   entryFileNames: '[name].mjs',
   chunkFileNames: 'chunks/[name]-[hash].mjs',
-  // This module finds the program's folder by its own place, which is one folder below.
+  // This module finds the program's folder by its own place, so it stays one folder below.
   codeSplitting: { groups: [{ name: 'program-files', test: /util[/\\]program-files\.ts$/ }] },
 });
 await build.close();
 
-/** Files beside the modules that are read as they are. */
+/** Tells whether a file beside the modules is read as it is. */
 const isAsset = (name: string): boolean => ['.lua', '.sql', '.wasm'].includes(extname(name));
 for (const name of readdirSync(sources, { recursive: true, encoding: 'utf8' }))
   if (isAsset(name)) cpSync(join(sources, name), join(folder, name));

@@ -11,13 +11,16 @@ import { folderStamp } from '../util/files/folder-stamp.ts';
  * runs from its sources.
  */
 
-/** A daemon may still load parts of an older bundle, so the last ones stay. */
+/** Bundles that are kept. A daemon may still load parts of an older one, so the last ones stay. */
 const bundlesMax = 4;
 const buildMsMax = 120_000;
 const prefix = 'program-';
 const draftPrefix = 'draft-';
 
-/** Returns the folder of the modules of the checkout at `root`, or of a bundle in `cache`. */
+/**
+ * Returns the folder of the modules of the checkout at `root`, or of their bundle in `cache`, made if need
+ * be.
+ */
 export function currentProgram(root: string, cache: string): string {
   const sources = join(root, 'src');
   const bundle = join(cache, `${prefix}${stampOf(root)}`);
@@ -27,13 +30,13 @@ export function currentProgram(root: string, cache: string): string {
   try {
     mkdirSync(draft, { recursive: true, mode: 0o700 });
     const { PATH = '', HOME = '' } = process.env;
-    // In a process of its own, since the bundler takes a hundred megabytes.
+    // The bundler has a process of its own, since it takes a hundred megabytes.
     execFileSync(process.execPath, [join(sources, 'bundle/build.ts'), root, draft, '--with-packages'], {
       stdio: ['ignore', 'ignore', 'pipe'],
       timeout: buildMsMax,
-      // The folder of whoever starts the program is nothing to the bundler.
+      // The folder of whoever starts the program must not matter to the bundler.
       cwd: root,
-      // Nothing else of the environment, where secrets of the daemon stand.
+      // The bundler gets nothing else of the environment, where secrets of the daemon stand.
       env: { PATH, HOME },
     });
     putInPlace(draft, bundle);
@@ -47,7 +50,7 @@ export function currentProgram(root: string, cache: string): string {
   }
 }
 
-/** Changes with each file of the program, with what is installed, and with the Node that runs it. */
+/** Returns a stamp that changes with each file of the program, with what is installed, and with Node. */
 function stampOf(root: string): string {
   const { size = 0, mtimeMs = 0 } =
     statSync(join(root, 'node_modules/.package-lock.json'), { throwIfNoEntry: false }) ?? {};
@@ -57,7 +60,7 @@ function stampOf(root: string): string {
 
 const hasBundler = (root: string): boolean => existsSync(join(root, 'node_modules/rolldown/package.json'));
 
-/** Several starts may build the same bundle at the same time; the first one stays. */
+/** Gives a draft the bundle's name. Of several starts that build at the same time, the first one stays. */
 function putInPlace(draft: string, bundle: string): void {
   try {
     renameSync(draft, bundle);
@@ -67,14 +70,16 @@ function putInPlace(draft: string, bundle: string): void {
   }
 }
 
-/** Leaves the bundle and those made last, and the drafts that another start may still be writing. */
+/**
+ * Keeps this bundle and those made last. Removes the others, and drafts that no start can still be writing.
+ */
 function removeOldOnes(folder: string, bundle: string): void {
   const named = (beginning: string) =>
     readdirSync(folder)
       .filter((it) => it.startsWith(beginning))
       .map((name) => join(folder, name))
       .filter((path) => path !== bundle)
-      // Another start may remove it meanwhile.
+      // Another start may remove the path meanwhile.
       .map((path) => ({ path, ms: statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0 }))
       .sort((a, b) => b.ms - a.ms);
   const abandoned = named(draftPrefix).filter(({ ms }) => ms < Date.now() - 2 * buildMsMax);

@@ -4,16 +4,16 @@ import { extname, join, relative, sep } from 'node:path';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-/** One file of the page, ready to be sent. */
+/** A file of the page, ready to be sent. */
 export interface Asset {
   readonly type: string;
   readonly plain: Buffer;
-  /** Undefined where it would be no smaller. */
+  /** The file compressed by gzip; undefined where that is no smaller. */
   readonly gzipped: Buffer | undefined;
   readonly etag: string;
 }
 
-/** Maps the path behind `/console/` to its asset. Only what is in this map is ever served. */
+/** Assets by their path behind `/console/`. Only what is in this map is ever served. */
 export type Assets = ReadonlyMap<string, Asset>;
 
 const filesMax = 256;

@@ -6,9 +6,9 @@ import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 
 /*
- * A checkout has no built page, and no step of its own that builds it: the first visit does. The page is
- * built beside its place and moved there when it is whole. So several daemons of one checkout never serve
- * half of one.
+ * Builds the page of the console. A checkout has no built page, and no step that makes one, so the first
+ * visit builds it. The page is built beside its place and moved there when it is whole. So several daemons of
+ * one checkout never serve half of one.
  */
 
 const buildMsMax = 120_000;
@@ -16,7 +16,7 @@ const outputBytesMax = 64 * 1024;
 
 const run = promisify(execFile);
 
-/** Returns the last change of anything below; folders count, since a removed file changes its folder. */
+/** Returns the last change of anything in a folder. Folders count: a removed file changes its folder. */
 export async function newestMsIn(dir: string): Promise<number> {
   const entries = await readdir(dir, { recursive: true, withFileTypes: true });
   const paths = [dir, ...entries.map((it) => join(it.parentPath, it.name))];
@@ -24,7 +24,7 @@ export async function newestMsIn(dir: string): Promise<number> {
   return Math.ceil(Math.max(...times));
 }
 
-/** When the sources of a built page were changed last; undefined where there is no built page. */
+/** Returns when the sources of a built page were changed last; undefined where there is no built page. */
 export async function builtFromMs(built: string): Promise<number | undefined> {
   try {
     return Math.ceil((await stat(join(built, 'index.html'))).mtimeMs);
@@ -44,7 +44,7 @@ export async function buildPage(sources: string, built: string): Promise<string>
     await run(process.execPath, [viteProgram(), ...vite, '--logLevel', 'warn'], {
       timeout: buildMsMax,
       maxBuffer: outputBytesMax,
-      // Nothing else of the environment: secrets of the daemon stand there.
+      // Vite gets nothing else of the environment, where secrets of the daemon stand.
       env: { PATH, HOME, NODE_ENV: 'production', CONSOLE_OUT: folder },
     });
     const seconds = newestMs / 1000;
@@ -56,7 +56,7 @@ export async function buildPage(sources: string, built: string): Promise<string>
   }
 }
 
-/** Makes `folder` the built page. What another daemon has put there goes. */
+/** Makes `folder` the built page. What another daemon has put there is removed. */
 export async function moveInto(folder: string, built: string): Promise<void> {
   const old = `${built}-${randomUUID()}`;
   await rename(built, old).catch(() => undefined);

@@ -8,15 +8,15 @@ import type { Asset } from './assets.ts';
 import { createPageSource, type PagePlace, placeOfPage } from './page-source.ts';
 
 /*
- * Serves the page of the console under /console/: files that were built, from memory. What the page shows it
- * gets from /v1, with the session of whoever signed in. Nothing here needs a secret, and nothing of a request
- * but its path and its cache is looked at.
+ * Serves the page of the console under /console/ from memory, as files that were built. The page gets what it
+ * shows from /v1, with the session of whoever signed in. Nothing here needs a secret, and of a request only
+ * its path and its cache fields are looked at.
  */
 
-/** A browser is told to wait, and asks again, where building takes longer. */
+/** Milliseconds that a request waits for a build. Then the browser is told to wait, and asks again. */
 const patienceMs = 2_000;
 
-/** The headers of all answers. There is no `unsafe-*`, and nothing comes from elsewhere. */
+/** Headers of all answers. There is no `unsafe-*`, and nothing comes from elsewhere. */
 const headers: readonly string[] = [
   'Content-Security-Policy',
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -36,7 +36,7 @@ const headers: readonly string[] = [
 
 const root = '/console';
 
-/** Tells whether `createConsole` answers a request. That of a browser for `/` is led to the console. */
+/** Tells whether `createConsole` answers a request. A browser's request for `/` is led to the console. */
 export const isConsole = ({ target, fields }: Pick<Exchange, 'target' | 'fields'>): boolean =>
   /^\/console(?:[/?]|$)/.test(target) || (target === '/' && fieldOf(fields, 'accept').includes('text/html'));
 
@@ -47,7 +47,7 @@ export function createConsole(log: Log, place: PagePlace = placeOfPage()): (exch
     const [path = ''] = exchange.target.split('?', 1);
     if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
       throw new GatewayError('METHOD_NOT_ALLOWED', 'Use GET, HEAD here.');
-    // Relative, since a proxy may have put a prefix before it.
+    // The location is relative, since a proxy may have put a prefix before it.
     if (path === '/') return send(exchange, 302, ['Location', 'console/'], noBody);
     if (path === root) return send(exchange, 308, ['Location', 'console/'], noBody);
     const name = path.slice(root.length + 1) || 'index.html';

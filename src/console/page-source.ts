@@ -7,11 +7,11 @@ import { buildPage, builtFromMs, moveInto, newestMsIn } from './build.ts';
 /** The place of a page, and of the sources that it is built from. */
 export interface PagePlace {
   readonly built: string;
-  /** Undefined in a package, which has a built page only. */
+  /** Folder of the sources; undefined in a package, which has a built page only. */
   readonly sources: string | undefined;
 }
 
-/** Sources are looked at no more often, and a build that has failed is not tried again before. */
+/** Milliseconds between two looks at the sources; below, before a failed build is tried again. */
 const lookMs = 1_000;
 const retryMs = 5_000;
 
@@ -22,7 +22,7 @@ export function placeOfPage(folder = packageFolder): PagePlace {
   return { built, sources: existsSync(join(sources, 'vite.config.ts')) ? sources : undefined };
 }
 
-/** Returns the page of the console, built where that is needed. */
+/** Returns a source of the console's page, which is built where that is needed. */
 export function createPageSource({ built, sources }: PagePlace) {
   let assets: Assets | undefined;
   /** The time of the sources that `assets` were built from. */
@@ -57,11 +57,11 @@ export function createPageSource({ built, sources }: PagePlace) {
   }
 
   return {
-    /** The page as it was last answered; undefined before. */
+    /** Returns the page as it was last; undefined before the first time. */
     get last() {
       return assets;
     },
-    /** Returns the page, and builds it if it is missing or its sources changed. Those who ask share it. */
+    /** Returns the page, built if it is missing or its sources changed. Callers at the same time share it. */
     current(nowMs: number) {
       if (working !== undefined) return working;
       if (assets && nowMs - lookedAtMs < lookMs) return Promise.resolve(assets);

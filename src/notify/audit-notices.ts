@@ -6,11 +6,11 @@ import type { AgentRecord, ApprovalRecord, AuditEntry, IncidentRecord, Store } f
 import type { Notice } from './notice.ts';
 import { cut, factTextOf, oneLine, storedName } from './texts.ts';
 
-/* Notices of what stands in the audit log, which is written in one step with what it tells of. */
+/* Makes notices of audit entries. An entry is written in one step with the change that it tells of. */
 
 export type AuditNoticeSources = Pick<Store, 'agentById' | 'approvalById' | 'incidentById'>;
 
-/** The subject of an audit entry and its agent. */
+/** Facts about the subject of an audit entry, and its agent. */
 interface About {
   readonly severity: Band;
   readonly summary: string;
@@ -108,13 +108,13 @@ const tellers: Readonly<Record<string, Teller>> = {
   },
 };
 
-/** Kinds of entries that become notices. */
+/** Kinds of audit entries that become notices. */
 export const auditKinds: readonly EventKind[] = [
   ...['key.created', 'key.revoked', 'incident.opened', 'incident.changed'],
   ...['approval.decided', 'approval.expired', 'usage.threshold'],
 ] as EventKind[];
 
-/** Returns undefined for an entry that nobody is told of. What it is about is looked up as it is now. */
+/** Returns the notice of an entry; undefined where nobody is told. Its subject is shown as it is now. */
 export async function noticeOfEntry(
   entry: AuditEntry,
   facts: AuditNoticeSources,
@@ -135,7 +135,7 @@ export async function noticeOfEntry(
     agentId: agent?.agentId ?? null,
     agentName: storedName(agent?.name),
     toolName: storedName(toolName),
-    // The summary consists of ids, names in the state, and names of operators.
+    // The summary consists of ids, names in the state, and names of operators, all of which are safe.
     summary: oneLine(ownName(summary)),
     data: cut({ ...base, ...data, ...entry.details }),
     escalateTo: [],

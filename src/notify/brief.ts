@@ -3,27 +3,27 @@ import type { Band } from '../core/call.ts';
 import type { Message } from './notice.ts';
 
 /*
- * A message in the words that people read, before any channel has dressed it. Titles and labels are ours.
- * Summaries and values hold what strangers have chosen, so they are plain text here, and each channel escapes
- * them in its own way.
+ * Puts a message into the words that people read, before any channel has dressed it. Titles and labels are
+ * the gateway's own. Summaries and values hold what strangers have chosen. They are plain text here, and each
+ * channel escapes them in its own way.
  */
 
 export interface Brief {
-  /** Our own words alone: may stand where nothing can be escaped. */
+  /** Title in the gateway's own words, which may stand where nothing can be escaped. */
   readonly title: string;
   readonly severity: Band;
-  /** One line, at most 420 characters. */
+  /** A line of at most 420 characters. */
   readonly summary: string;
-  /** At most 10. */
+  /** Facts to show, at most 13 of them. */
   readonly facts: readonly Fact[];
-  /** How to act on it where there are no buttons. */
+  /** A command that decides, for channels without buttons; undefined where there is nothing to decide. */
   readonly hint: string | undefined;
 }
 
 export interface Fact {
-  /** Our own word. */
+  /** A word of the gateway's own. */
   readonly label: string;
-  /** One line, at most 200 characters. */
+  /** A line of at most 200 characters. */
   readonly value: string;
 }
 
@@ -69,7 +69,7 @@ function spanOf(count: number, digest: Message['digest']): string {
   return `${count} from ${toTime(digest.firstMs)} to ${toTime(digest.lastMs)}`;
 }
 
-/** `2026-11-22 20:15:00 UTC` */
+/** Returns a time as people read it, such as `2026-11-22 20:15:00 UTC`. */
 export const toTime = (ms: number): string =>
   `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
@@ -82,7 +82,7 @@ function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[]
   const all: readonly (readonly [string, unknown])[] = [
     ['Severity', notice.severity],
     ['Agent', notice.agentName ?? notice.agentId],
-    // Names are what agents call themselves: who decides sees whose call it is, and what.
+    // An agent chooses its name, so whoever decides sees its registered name and its id as well.
     ['Registered as', notice.registeredName],
     ['Agent id', notice.agentName === null ? undefined : notice.agentId],
     ['Call', isAsked ? [data['method'], data['url']].filter(isText).join(' ') : undefined],
@@ -123,10 +123,10 @@ function hintOf(kind: EventKind, approvalId: string | undefined, isDigest: boole
 /** Matches control characters, those that turn direction or have no width, separators, lone surrogates. */
 const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\s]+/gu;
 
-/** One line of what can be seen, at most `lengthMax` UTF-16 units; what is cut ends in an ellipsis. */
+/** Returns a text as one visible line of at most `lengthMax` UTF-16 units; a cut one ends in an ellipsis. */
 export function plain(text: string, lengthMax: number): string {
   const line = text.replace(unprintable, ' ').trim();
   if (line.length <= lengthMax) return line;
-  // A pair that is cut in two would be a character of its own.
+  // Half of a surrogate pair must not be left at the end.
   return `${line.slice(0, lengthMax - 1).replace(/[\ud800-\udbff]$/, '')}…`;
 }

@@ -3,19 +3,19 @@ import type { NotificationConfig } from '../config/schema.ts';
 import type { ChannelType } from '../config/sections/notifications.ts';
 import type { Message } from './notice.ts';
 
-/** The outcome of one attempt. */
+/** The outcome of one attempt to send a message. */
 export type DeliveryOutcome =
   | {
       readonly kind: 'delivered';
-      /** A remark for the operator's log: some of the recipients were refused. */
+      /** A remark for the operator's log, such as that some of the recipients were refused. */
       readonly note?: string;
     }
-  /** It may work later; `afterMs` is what the destination asked for (`Retry-After`). */
+  /** A failure that may be over later. `afterMs` is the wait that the destination wants (`Retry-After`). */
   | { readonly kind: 'retry'; readonly reason: string; readonly afterMs?: number }
-  /** It never will: a malformed address, a destination that is gone (410), a certificate of somebody else. */
+  /** A failure for good: a malformed address, a destination that is gone (410), another's certificate. */
   | { readonly kind: 'refused'; readonly reason: string };
 
-/** Reaches the outside: through the SSRF guard, in bounded time, reading at most 4 KB of an answer. */
+/** Reaches the outside through the SSRF guard, in bounded time, reading at most 4 KB of an answer. */
 export interface Transport {
   post(
     request: {
@@ -26,16 +26,18 @@ export interface Transport {
     channel: Pick<NotificationConfig, 'allowPrivate'>,
     signal: AbortSignal,
   ): Promise<{ readonly status: number; readonly headers: Readonly<Record<string, string | undefined>> }>;
-  /** Returns a connected socket to a mail server, after the guard. Whoever takes it closes it. */
+  /** Returns a socket to a mail server that the guard has let pass. Whoever takes the socket closes it. */
   connect(host: string, port: number, channel: NotificationConfig, signal: AbortSignal): Promise<Socket>;
-  /** PEM certificates of authorities for mail servers: their TLS begins on a standing connection. */
+  /** PEM certificates of authorities for mail servers, whose TLS begins on a standing connection. */
   readonly roots: readonly string[];
 }
 
-/** One kind of destination: one file in `channels/`. */
+/** A kind of destination, which is one file in `channels/`. */
 export interface Channel {
   readonly type: ChannelType;
-  /** Never rejects, and never says the channel's URL, secret or password in a reason: those hold tokens. */
+  /**
+   * Sends a message. Never rejects. No reason has the channel's URL, secret or password, which hold tokens.
+   */
   send(message: Message, channel: NotificationConfig, context: SendContext): Promise<DeliveryOutcome>;
 }
 

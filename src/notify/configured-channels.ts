@@ -13,18 +13,18 @@ interface ConfiguredChannel {
   readonly filter: Filter;
 }
 
-/** Messages that wait, of all channels together; each has its share, and at least some. */
+/** Messages that may wait for all channels together. Each has an equal share, within the bounds below. */
 const waitingMax = 100_000;
 const waitingOfOneMin = 1_000;
 const waitingOfOneMax = 20_000;
 
-/** The channels of one configuration, and what they want to be told. */
+/** Knows the channels of one configuration, and what they want to be told. */
 export class ConfiguredChannels {
   readonly all: readonly ConfiguredChannel[];
   readonly tenants: NotificationConfigs;
-  /** The decisions that any channel wants; undefined where there is no channel. */
+  /** Decisions that any channel wants; undefined where there is no channel. */
   readonly wanted: WantedDecisions | undefined;
-  /** How many messages may wait for one channel. */
+  /** Messages that may wait for one channel. */
   readonly #share: number;
 
   constructor(config: NotificationConfigs) {
@@ -47,7 +47,7 @@ export class ConfiguredChannels {
     return this.all.some(({ filter }) => filter.mayWant(kind) && filter.isFor(tenantId));
   }
 
-  /** Returns the messages of a notice. One that `isAlone` is sent at once, despite digests. */
+  /** Returns the messages of a notice. A notice that `isAlone` is sent at once, despite digests. */
   toNew(notice: Notice, isAlone: (notice: Notice) => boolean): NewNotice[] {
     const targets = this.all.filter(({ filter }) => filter.wants(notice));
     if (targets.length === 0) return [];

@@ -7,9 +7,9 @@ import type { Notice } from './notice.ts';
 import { cut, factTextOf, listOf, oneLine, storedName } from './texts.ts';
 
 /*
- * Notices of calls, from the lines of the journal. Few calls matter to anybody, so lines are found by their
- * bytes, a batch at a time. Fields stand between tabs, which no text of a caller holds, and quotes in JSON
- * texts are escaped.
+ * Makes notices of calls from the lines of the journal. Few calls matter to anybody, so lines are found by
+ * their bytes, a batch at a time. Fields stand between tabs, which no text of a caller holds, and quotes in
+ * JSON texts are escaped.
  */
 
 export const kindOfDecision: Readonly<Record<Decision, EventKind>> = {
@@ -20,15 +20,15 @@ export const kindOfDecision: Readonly<Record<Decision, EventKind>> = {
 };
 
 const newline = 0x0a;
-/** Before the trace; nothing else that stands behind a tab begins so. */
+/** Bytes in front of the trace in a line. No other field begins with `{`. */
 const traceStart = Buffer.from('\t{');
 const bandName = Buffer.from('"risk_band":"');
 const escalation = Buffer.from(',"escalate_to":[');
 
-/** The decisions that somebody may want to be told of, each from this band on. */
+/** Decisions that somebody may want to be told of, with the lowest risk band that counts for each. */
 export type WantedDecisions = ReadonlyMap<Decision, Band>;
 
-/** Makes notices of the wanted and the escalated calls. Lines that cannot be read are skipped. */
+/** Returns notices of the wanted and the escalated calls. Lines that cannot be read are skipped. */
 export function noticesOfCalls(lines: Uint8Array, wanted: WantedDecisions): Notice[] {
   const bytes = Buffer.from(lines.buffer, lines.byteOffset, lines.byteLength);
   const starts = new Set<number>();
@@ -41,7 +41,7 @@ export function noticesOfCalls(lines: Uint8Array, wanted: WantedDecisions): Noti
   return [...starts].sort((a, b) => a - b).flatMap((start) => toNotices(bytes, start));
 }
 
-/** Tells whether the trace's band is this one or above. Text before the trace may be a caller's. */
+/** Tells whether the band of a line's trace is `least` or above. Text before the trace may be a caller's. */
 function isGrave(bytes: Buffer, start: number, least: Band): boolean {
   if (least === 'LOW') return true;
   const at = bytes.indexOf(bandName, bytes.indexOf(traceStart, start)) + bandName.length;
@@ -49,7 +49,7 @@ function isGrave(bytes: Buffer, start: number, least: Band): boolean {
   return band >= bands.indexOf(least);
 }
 
-/** Adds the starts of lines that have it. */
+/** Adds the starts of the lines that have `needle`. */
 function addLinesWith(bytes: Buffer, needle: Buffer, starts: Set<number>): void {
   for (let at = bytes.indexOf(needle); at >= 0; ) {
     starts.add(at === 0 ? 0 : bytes.lastIndexOf(newline, at - 1) + 1);
@@ -70,7 +70,7 @@ function parseTrace(line: string): Readonly<Record<string, unknown>> | undefined
     const trace: unknown = JSON.parse(line);
     return typeof trace === 'object' && trace !== null ? (trace as Record<string, unknown>) : undefined;
   } catch {
-    // The store has told of lines that are not whole.
+    // The store reports lines that are not whole.
     return undefined;
   }
 }

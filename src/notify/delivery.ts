@@ -8,12 +8,13 @@ import { Sender, type SenderOptions } from './sender.ts';
 import { pauseFrom, released, type SendOutcome, type Timings, toSettlement } from './settlement.ts';
 
 /*
- * Takes messages out of the queue and gives them to their channels. Several daemons do it at once, and one of
- * them claims a message. It comes back to all when that one has not said in time what became of it. No
- * destination waits for another: each has a few sends of its own, and a bounded share of all.
+ * Takes messages out of the queue and gives them to their channels. Several daemons do it at once, and each
+ * message is claimed by one of them. Where that one has not said in time what became of the message, all may
+ * claim it again. No destination waits for another, since each has a few sends of its own, and a bounded
+ * share of all.
  */
 
-/** The rate of one destination. People's channels take one message a second; programs are made for more. */
+/** Rate of one destination. People's channels take one message a second; programs are made for more. */
 interface Rate {
   readonly intervalMs: number;
   readonly burst: number;
@@ -30,7 +31,7 @@ const settleRetryMs = 500;
 
 interface DeliveryOptions extends Omit<SenderOptions, 'sendTimeoutMs'> {
   readonly store: Pick<Store, 'claimMessages' | 'settleMessage'>;
-  /** 0 to 1, for the jitter. */
+  /** Source of numbers from 0 to 1, for the jitter. */
   readonly random: () => number;
   readonly timings: Timings;
 }
@@ -39,7 +40,7 @@ export class Delivery {
   readonly #options: DeliveryOptions;
   readonly #sender: Sender;
   #configs: ReadonlyMap<string, NotificationConfig> = new Map();
-  /** Sends that are under way, by channel. */
+  /** Number of sends under way, by channel. */
   readonly #running = new Tally();
   readonly #sends = new Set<Promise<void>>();
   #turn = 0;
@@ -55,7 +56,7 @@ export class Delivery {
     this.#sender = new Sender({ ...options, sendTimeoutMs: options.timings.sendTimeoutMs });
   }
 
-  /** From now on to these channels, in this way. */
+  /** Sends to these channels by this transport from now on. */
   use(given: readonly NotificationConfig[], transport: Transport): void {
     this.#configs = new Map(given.map((it) => [it.name, it]));
     this.#sender.transport = transport;
@@ -67,7 +68,7 @@ export class Delivery {
     this.nudge();
   }
 
-  /** There is something in the queue. */
+  /** Looks into the queue, since there is something new. */
   nudge(): void {
     this.#isNudged = true;
     if (this.#configs.size > 0) this.#next();
@@ -79,7 +80,7 @@ export class Delivery {
     return outcome.kind === 'released' ? { kind: 'retry', reason: 'the daemon ends' } : outcome;
   }
 
-  /** Claims nothing more. Deliveries may end for at most `graceMs`; the rest is left to others. */
+  /** Claims nothing more. Deliveries may end for at most `graceMs`; the rest is left to other daemons. */
   async drain(graceMs: number): Promise<void> {
     this.#isDraining = true;
     clearTimeout(this.#timer);
@@ -123,7 +124,7 @@ export class Delivery {
     return messages.length;
   }
 
-  /** Claims messages for free places. The order changes, so that no channel has all of them. */
+  /** Returns what to claim for the free places. The order changes, so that no channel takes all of them. */
   #claims(): ChannelClaim[] {
     const all = [...this.#configs.values()];
     this.#turn = all.length === 0 ? 0 : (this.#turn + 1) % all.length;
@@ -160,13 +161,13 @@ export class Delivery {
     await this.#settle(settlement, claimedAtMs + timings.leaseMs);
   }
 
-  /** The channel may have been another tenant's when the message was made for it, or that of all. */
+  /** Sends a message, unless the channel has become another tenant's since the message was made. */
   async #sendOwn(message: ClaimedMessage, config: NotificationConfig): Promise<SendOutcome> {
     if (config.tenantId !== null && config.tenantId !== message.tenantId) return notItsTenant;
     return this.#sender.send(toMessage(message), config);
   }
 
-  /** Settles the message while nobody else may claim it; after that it is sent again. */
+  /** Settles a message, trying until others may claim it; after that it is sent again. */
   async #settle(settlement: Settlement, endMs: number): Promise<void> {
     const { store, log, now } = this.#options;
     for (;;) {

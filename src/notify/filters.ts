@@ -3,7 +3,7 @@ import { type Band, bands } from '../core/call.ts';
 import { compileGlob } from '../util/glob.ts';
 import type { Notice } from './notice.ts';
 
-/* Which channels are told of what. */
+/* Decides which channels are told of what. */
 
 export type Filter = ReturnType<typeof createFilter>;
 
@@ -12,13 +12,13 @@ const rankOf = (band: Band): number => bands.indexOf(band);
 export function createFilter(channel: NotificationConfig) {
   const { type, events, tenantId, tools, environments } = channel;
   const agents = channel.agents.map((it) => compileGlob(it));
-  /** Tells whether notices of the tenant may go to it; null stands for the daemon's own. */
+  /** Tells whether notices of the tenant may go to the channel; null stands for the daemon's own notices. */
   const isFor = (ofTenant: string | null): boolean => tenantId === null || tenantId === ofTenant;
-  /** Tells whether it may want notices of the kind, escalated ones aside. */
+  /** Tells whether the channel may want notices of the kind, escalated ones aside. */
   const mayWant = (kind: string): boolean =>
     events.length === 0 ||
     events.some((it) => it === '*' || it === kind || (it.endsWith('.*') && kind.startsWith(it.slice(0, -1))));
-  /** An agent leaves no channel by calling itself something else. */
+  /** Tells whether a notice is of the channel's agents. Calling itself otherwise takes no agent out of it. */
   const isOfAgents = ({ agentId, agentName, registeredName }: Notice): boolean =>
     agents.length === 0 ||
     agents.some((matches) =>
@@ -30,10 +30,7 @@ export function createFilter(channel: NotificationConfig) {
   return {
     isFor,
     mayWant,
-    /**
-     * Tells whether a notice goes to the channel. A notice that a rule escalates passes all filters but that
-     * of the tenant.
-     */
+    /** Tells whether the channel gets a notice. An escalated notice passes all filters but the tenant's. */
     wants: (notice: Notice) =>
       isFor(notice.tenantId) &&
       (notice.escalateTo.includes(type) ||

@@ -1,7 +1,7 @@
 import type { Log } from '../core/log.ts';
 import type { Notice } from './notice.ts';
 
-/** Notices in memory while the state is away. */
+/** Notices that are kept in memory while the state is away. */
 export const heldMax = 100;
 
 /** Keeps notices that are in no log of the state until the state takes them. */
@@ -9,17 +9,17 @@ export class HeldNotices {
   readonly #enqueue: (notices: readonly Notice[]) => Promise<void>;
   readonly #log: Log;
   #held: Notice[] = [];
-  /** Those on their way into the queue. */
+  /** Number of notices on their way into the queue. */
   #leaving = 0;
   #telling: Promise<void> | undefined;
 
-  /** `enqueue` rejects where the state does not take notices now. */
+  /** Takes `enqueue`, which rejects where the state does not take notices now. */
   constructor(enqueue: (notices: readonly Notice[]) => Promise<void>, log: Log) {
     this.#enqueue = enqueue;
     this.#log = log;
   }
 
-  /** Returns false where there is no room. */
+  /** Keeps a notice. Returns false where there is no room. */
   add(notice: Notice): boolean {
     if (this.#held.length + this.#leaving >= heldMax) {
       const { kind, summary } = notice;
@@ -30,7 +30,7 @@ export class HeldNotices {
     return true;
   }
 
-  /** Puts all into the queue, as far as the state takes them. Never rejects. */
+  /** Puts all notices into the queue, as far as the state takes them. Never rejects. */
   tell(): Promise<void> {
     this.#telling ??= this.#tellAll().finally(() => {
       this.#telling = undefined;

@@ -2,9 +2,9 @@ import type { Log } from '../core/log.ts';
 import type { Store } from '../state/store.ts';
 
 export interface LostTimings {
-  /** A message that its channel has not taken for so long is given up. */
+  /** Milliseconds after which a message is given up that its channel has not taken. */
   readonly giveUpAfterMs: number;
-  /** Nobody has served a channel for so long: what waits for it is given up. */
+  /** Milliseconds without anybody who serves a channel, after which its messages are given up. */
   readonly goneAfterMs: number;
 }
 

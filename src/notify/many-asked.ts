@@ -1,20 +1,20 @@
 import { RecentMap } from '../util/recent-map.ts';
-/** Held calls of one tenant within a minute of which people are told one by one. */
+/** Held calls of one tenant within a minute that people are told of one by one. */
 export const askedAtOnceMax = 20;
 const spanMs = 60_000;
-/** Tenants that asked last. */
+/** Tenants that are remembered, those that asked last. */
 const tenantsMax = 1_000;
 
 /**
- * Each held call waits for a decision of its own, so people are told of each at once. But a channel that
- * tenants share takes one message a second. Hundreds of held calls of one tenant would keep the others'
- * waiting until they end.
+ * Tells when a tenant holds too many calls for people to hear of each. Each held call waits for a decision of
+ * its own, so people are usually told of each at once. But a channel that tenants share takes one message a
+ * second. Hundreds of held calls of one tenant would keep the others' waiting until they end.
  */
 export class ManyAsked {
-  /** Minutes in the order in which they began. */
+  /** Running minutes by tenant, in the order in which they began. */
   readonly #minutes = new RecentMap<string, { readonly fromMs: number; count: number }>(tenantsMax);
 
-  /** Counts a held call, and says whether so many came before it that it need not be told of by itself. */
+  /** Counts a held call. Tells whether so many came before it that people need not hear of it alone. */
   isOneOfMany(tenantId: string, nowMs: number): boolean {
     const known = this.#minutes.get(tenantId);
     if (known && nowMs - known.fromMs < spanMs && nowMs >= known.fromMs) {

@@ -17,16 +17,16 @@ import { AuditRelay } from './relay.ts';
 import { pauseFrom, type Timings, timings } from './settlement.ts';
 import { createUsageSweep, type UsageSweep, type UsageSweepOptions } from './usage-sweep.ts';
 
-/* Connects the sources of notices, the channels that want them, the queue, and who empties it. */
+/* Connects the sources of notices, the channels that want them, the queue, and what empties the queue. */
 
 export interface NotificationsOptions extends Pick<UsageSweepOptions, 'alertUsage'> {
   readonly store: Store;
-  /** Whose channels it begins with; `use` gives them a way. */
+  /** Configuration of the first channels; `use` gives them a transport. */
   readonly config: NotificationConfigs;
   readonly channels: ReadonlyMap<ChannelType, Channel>;
   readonly controlUrl: () => string | undefined;
   readonly log: Log;
-  /** This process looks after what nobody has nudged anybody for: of a daemon with several, one does. */
+  /** Set in the one process of a daemon that also looks for what nobody has nudged anybody about. */
   readonly sweeps: boolean;
   readonly now?: () => number;
   readonly random?: () => number;
@@ -34,25 +34,25 @@ export interface NotificationsOptions extends Pick<UsageSweepOptions, 'alertUsag
 }
 
 export interface SweepTimings extends Pick<LostTimings, 'goneAfterMs'> {
-  /** The longest time until a missed notice is found. */
+  /** Milliseconds between two sweeps, the longest time until a missed notice is found. */
   readonly sweepMs: number;
 }
 
-/** For those who look after channels. */
+/** Shows and tests channels, for those who look after them. */
 export interface NotificationDesk {
-  /** The channels of the configuration, and how they do. */
+  /** Returns the channels of the configuration, and how they do. */
   channels(): Promise<readonly ChannelHealth[]>;
   /** Sends a test past the queue; undefined where there is no such channel. */
   test(name: string): Promise<DeliveryOutcome | undefined>;
   find(name: string): NotificationConfig | undefined;
-  /** There is something in the queue. */
+  /** Makes the delivery look into the queue, since there is something new. */
   wake(): void;
 }
 
 export interface ChannelHealth {
   readonly config: NotificationConfig;
   readonly circuit: 'closed' | 'open' | 'half_open';
-  /** Undefined: nobody has had anything for it yet. */
+  /** Its queue in the state; undefined where nothing was ever put into it. */
   readonly queue: ChannelQueue | undefined;
 }
 
@@ -67,7 +67,7 @@ export class Notifications {
   readonly #relay: AuditRelay;
   readonly #usage: UsageSweep;
   readonly #manyAsked = new ManyAsked();
-  /** Ships the journal: to the state, and to whoever is to be told. */
+  /** Ships the journal to the state, and tells whoever is to be told. */
   readonly shipTo: ReturnType<typeof createOutbox>;
   readonly #held: HeldNotices;
   #channels: ConfiguredChannels;
@@ -91,20 +91,20 @@ export class Notifications {
     this.#channels = new ConfiguredChannels(config);
   }
 
-  /** Something has been written to the audit log of the tenant. */
+  /** Looks into the audit log of the tenant, since something has been written to it. */
   nudge(tenantId: string): void {
     this.#relay.nudge(tenantId);
   }
 
   /**
-   * Tells a notice that is in no log of the state. It is kept in memory until `start` and while the state is
-   * away, as far as there is room. Never throws.
+   * Tells people of a notice that is in no log of the state. The notice is kept in memory until `start` and
+   * while the state is away, as far as there is room. Never throws.
    */
   tell(notice: Notice): void {
     if (this.#channels.wants(notice) && this.#held.add(notice) && this.#isStarted) void this.#held.tell();
   }
 
-  /** From now on to these channels, in this way. */
+  /** Sends to these channels by this transport from now on. */
   use(config: NotificationConfigs, transport: Transport): void {
     this.#channels = new ConfiguredChannels(config);
     this.#delivery.use(config.notifications, transport);
@@ -118,7 +118,7 @@ export class Notifications {
     this.#sweepSoon(0);
   }
 
-  /** Takes no further message; what is being sent may end for at most `graceMs`. */
+  /** Takes no further message. Messages that are being sent may end for at most `graceMs`. */
   drain(graceMs: number): Promise<void> {
     return this.#delivery.drain(graceMs);
   }
@@ -148,7 +148,10 @@ export class Notifications {
     wake: () => this.#delivery.nudge(),
   };
 
-  /** Rejects where the state is away. A notice that it never takes is logged and holds up nobody. */
+  /**
+   * Puts notices into the queue. Rejects where the state is away. A notice that the state never takes is
+   * logged and holds up nobody.
+   */
   async #enqueue(notices: readonly Notice[]): Promise<void> {
     const { store, log } = this.#options;
     const nowMs = this.#now();

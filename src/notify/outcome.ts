@@ -3,20 +3,20 @@ import { GatewayError } from '../core/errors.ts';
 import type { DeliveryOutcome, SendContext } from './channel.ts';
 
 /*
- * The meaning of an answer, or of its absence, for a message. Reasons end up in logs and in the list of dead
- * letters, so they consist of status codes and our own words.
+ * Decides what an answer, or its absence, means for a message. Reasons end up in logs and in the list of
+ * failed messages, so they consist of status codes and the gateway's own words.
  */
 
-/** A destination cannot ask for more patience than this. */
+/** Milliseconds that a destination may ask to wait. */
 export const retryAfterMsMax = 3_600_000;
-/** Is the wait after a failure that somebody must mend: a changed token, an expired certificate. */
+/** Milliseconds to wait after a failure that somebody must mend: a changed token, an expired certificate. */
 export const mendingMs = 900_000;
 
 const transient: ReadonlySet<number> = new Set([408, 425, 429]);
-/** Often mended by whoever rotates a token or moves a webhook, and then it would be a pity for what waits. */
+/** Statuses that end when somebody mends a token or a webhook. What waits must not be lost for them. */
 const mendable: ReadonlySet<number> = new Set([401, 403, 404, 407]);
 
-/** Sends a request that `make` puts together and says what became of it. Never rejects. */
+/** Sends the request that `make` puts together, and returns what became of it. Never rejects. */
 export async function postTo(
   channel: NotificationConfig,
   { transport, nowMs, signal }: SendContext,
@@ -51,19 +51,25 @@ export function outcomeOfAnswer(
   return { kind: 'refused', reason };
 }
 
-/** RFC 9110, 10.2.3: seconds or a date. Bounded; undefined where it is neither. */
+/**
+ * Returns a `Retry-After` (seconds or a date; RFC 9110, 10.2.3) in milliseconds, up to the bound; undefined
+ * where it is neither.
+ */
 function parseRetryAfter(value: string | undefined, nowMs: number): number | undefined {
   if (value === undefined || value.length > 64) return undefined;
   const text = value.trim();
-  // Discord sends fractions.
+  // Discord sends fractions of seconds.
   const ms = /^\d+(?:\.\d+)?$/.test(text) ? Number(text) * 1000 : dateOf(text) - nowMs;
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, Math.ceil(ms)), retryAfterMsMax);
 }
 
-/** Without its zone `Date.parse` would take any text with a digit for a date. */
+/** Returns the time of a date. Without the zone, `Date.parse` would take any text with a digit for one. */
 const dateOf = (text: string): number => (/ GMT$/.test(text) ? Date.parse(text) : Number.NaN);
 
-/** Another host has answered: to wait does not help, and to go on asking tells it when notices are sent. */
+/**
+ * Codes for a certificate of another host. To wait does not help, and to go on asking would tell that host
+ * when notices are sent.
+ */
 const othersCertificate: ReadonlySet<string> = new Set(['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH']);
 
 export function outcomeOfFailure(error: unknown): DeliveryOutcome {
@@ -80,7 +86,7 @@ export function outcomeOfFailure(error: unknown): DeliveryOutcome {
 }
 
 /**
- * Returns the reason for an unforeseen failure: its code or name, which are words of programs. Its message
+ * Returns the reason for an unforeseen failure by its code or name, which are words of programs. Its message
  * may quote anything.
  */
 function unexpected(error: unknown): string {

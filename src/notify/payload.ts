@@ -1,6 +1,6 @@
 import type { Message } from './notice.ts';
 
-/** Returns the data for programs: `data` of the notice, its subject, and `digest` if there are several. */
+/** Returns the data for programs: the notice's `data` and subject, and `digest` where there are several. */
 export function toData({ notice, count, digest }: Message): Record<string, unknown> {
   return {
     severity: notice.severity,

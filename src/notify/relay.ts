@@ -6,15 +6,17 @@ import type { Notice } from './notice.ts';
 
 /*
  * Follows the audit log of each tenant. A change is in the log together with its entry, so nothing is told
- * that did not happen. How far the log was read is kept in the state, so nothing that happened is forgotten.
- * When a node is killed, the next sweep of any node tells what it has left. What two nodes read at once they
- * tell under the same ids, which the queue takes once.
+ * that did not happen. The state keeps how far the log was read, so nothing that happened is forgotten. When
+ * a node is killed, the next sweep of any node tells what it has left. Two nodes may read the same entries.
+ * They tell them under the same ids, which the queue takes once.
  */
 
-/** Older events are of no use: their channels have been added since, or the daemon was away. */
+/**
+ * Milliseconds for which people are told of an event. Older ones come up for new channels and after absences.
+ */
 const toldWithinMs = 86_400_000;
 const entriesAtOnce = 200;
-/** Whose places are those of all tenants. */
+/** The name under which the state keeps what holds for all tenants. */
 const everybody = '';
 
 type RelayStore = AuditNoticeSources & Pick<Store, 'auditAfter' | 'toldUpTo' | 'noteTold' | 'listAudit'>;
@@ -23,7 +25,7 @@ interface RelayOptions {
   readonly store: RelayStore;
   /** Tells whether any channel may want notices of the kind and the tenant. */
   readonly wants: (kind: EventKind, tenantId: string) => boolean;
-  /** Rejects where they are not in the queue. */
+  /** Puts notices into the queue. Rejects where they are not in it. */
   readonly tell: (notices: readonly Notice[]) => Promise<void>;
   readonly now: () => number;
   readonly log: Pick<Log, 'warn'>;
@@ -31,11 +33,11 @@ interface RelayOptions {
 
 export class AuditRelay {
   readonly #options: RelayOptions;
-  /** Whose logs are to be read: each tenant once, however often it was nudged. */
+  /** Tenants whose logs are to be read, each once, however often it was nudged. */
   readonly #nudged = new Set<string>();
   #running: Promise<void> | undefined;
   #isClosed = false;
-  /** Before anything can happen that is to be told. */
+  /** Time of the start, before anything can happen that is to be told. */
   readonly #openedMs;
 
   constructor(options: RelayOptions) {
@@ -43,14 +45,14 @@ export class AuditRelay {
     this.#openedMs = options.now();
   }
 
-  /** Something has been written to the log of the tenant. */
+  /** Reads the log of the tenant, since something has been written to it. */
   nudge(tenantId: string): void {
     if (this.#isClosed || !this.#wantsAny(tenantId)) return;
     this.#nudged.add(tenantId);
     if (this.#running === undefined) void this.#run();
   }
 
-  /** Reads on for all of them. It never rejects: what fails is tried again by the next sweep. */
+  /** Reads on in the logs of these tenants. Never rejects: what fails is tried again by the next sweep. */
   async sweep(tenantIds: readonly string[]): Promise<void> {
     for (const tenantId of tenantIds) if (this.#wantsAny(tenantId)) this.#nudged.add(tenantId);
     await this.#run();
@@ -67,7 +69,7 @@ export class AuditRelay {
     return auditKinds.some((kind) => this.#options.wants(kind, tenantId));
   }
 
-  /** When notices began to be told: nobody wants to hear of what was before. */
+  /** Returns the time from which on notices are told. Nobody wants to hear of what was before. */
   async #beganMs(): Promise<number> {
     const began = await this.#options.store.toldUpTo(everybody, 'audit');
     if (began !== undefined) return began;
@@ -75,7 +77,7 @@ export class AuditRelay {
     return this.#openedMs;
   }
 
-  /** Returns the last entry of the tenant that is too old to be told of. */
+  /** Returns the number of the tenant's last entry that is too old to be told of; 0 where there is none. */
   async #lastBefore(tenantId: string, ms: number): Promise<number> {
     for (let cursor: string | undefined; ; ) {
       const { items, nextCursor } = await this.#options.store.listAudit(tenantId, {}, { limit: 500, cursor });
@@ -131,7 +133,7 @@ export class AuditRelay {
     }
   }
 
-  /** One at a time. */
+  /** Reads the nudged logs, one run at a time. */
   async #run(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
     this.#running = this.#readNudged().finally(() => {

@@ -16,7 +16,7 @@ export interface SenderOptions {
 
 /** Gives one message to its channel, within its time. It never rejects. */
 export class Sender {
-  /** Sends go this way from when it is set. */
+  /** The transport by which messages are sent; undefined until it is set. */
   transport: Transport | undefined;
   readonly #options: SenderOptions;
   readonly #leaving = new AbortController();
@@ -25,7 +25,7 @@ export class Sender {
     this.#options = options;
   }
 
-  /** Cuts off what is being sent. */
+  /** Cuts off all sends. */
   abort(): void {
     this.#leaving.abort();
   }
@@ -43,12 +43,12 @@ export class Sender {
       const outcome = await inTime(channel.send(message, config, context), signal);
       if (outcome.kind === 'delivered' && outcome.note !== undefined)
         log.warn({ channel: config.name, note: ownName(outcome.note) }, 'a notice has not come to all');
-      // A send that the end of the daemon cut off says nothing of the channel.
+      // A send that the daemon's end has cut off says nothing of the channel.
       return leaving.aborted && outcome.kind !== 'delivered' ? released : outcome;
     } catch (error) {
       if (leaving.aborted) return released;
       if (late.aborted) return { kind: 'retry', reason: 'it did not answer in time' };
-      // Its message may quote a URL, which may be a secret.
+      // The error's message may quote a URL, which may be a secret.
       const name = ownName(error instanceof Error ? error.name : 'unknown');
       log.error({ channel: config.name, error: name }, 'a channel failed');
       return { kind: 'retry', reason: 'the channel failed' };
@@ -56,12 +56,12 @@ export class Sender {
   }
 }
 
-/** A channel that does not listen to its signal holds up nobody. */
+/** Rejects when the signal aborts, so that a channel that does not listen to it holds up nobody. */
 async function inTime<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
   const onAbort = (): void => reject(signal.reason);
   signal.addEventListener('abort', onAbort, { once: true });
-  // Its later answer is of no interest.
+  // A later answer is of no interest.
   work.catch(() => undefined);
   try {
     return await Promise.race([work, promise]);

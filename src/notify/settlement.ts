@@ -4,19 +4,19 @@ import type { DeliveryOutcome } from './channel.ts';
 /* Decides what becomes of a message after a send. */
 
 export interface Timings {
-  /** How soon messages are seen that others have put into the queue. */
+  /** Milliseconds within which messages are seen that other nodes have put into the queue. */
   readonly pollMs: number;
-  /** One send, connection included. */
+  /** Milliseconds of one send, connection included. */
   readonly sendTimeoutMs: number;
-  /** Longer than a send and what becomes of it take. */
+  /** Milliseconds of a claim, longer than a send and its settlement take. */
   readonly leaseMs: number;
-  /** The first retry comes within this time, each further one within twice as long, up to the longest. */
+  /** Milliseconds within which the first retry comes; then always twice as many, up to the longest. */
   readonly retryMinMs: number;
   readonly retryMaxMs: number;
-  /** A channel that fails is left alone for so long, then twice as long, up to the longest. */
+  /** Milliseconds for which a failing channel is left alone, then twice as long, up to the longest. */
   readonly pauseMinMs: number;
   readonly pauseMaxMs: number;
-  /** The longest wait that a destination may ask for. */
+  /** Milliseconds that a destination may ask to wait. */
   readonly retryAfterMaxMs: number;
   readonly giveUpAfterMs: number;
 }
@@ -39,15 +39,15 @@ export const timings: Timings = {
 /** Failures in a row after which a channel is left alone. */
 export const pauseFrom = 5;
 
-/** The send was cut off, so the message goes back to all as if it had not been claimed. */
+/** The outcome of a send that was cut off. Its message goes back to all as if it had not been claimed. */
 export const released = { kind: 'released' } as const;
 
 export type SendOutcome = DeliveryOutcome | typeof released;
 
-/** When and by whose dice a message is settled. */
+/** The time, the dice and the timings by which a message is settled. */
 interface SettlementTerms {
   readonly nowMs: number;
-  /** 0 to 1, for the jitter. */
+  /** Source of numbers from 0 to 1, for the jitter. */
   readonly random: () => number;
   readonly timings: Timings;
 }
@@ -74,7 +74,7 @@ function retry(
   { nowMs, random, timings }: SettlementTerms,
 ): Settlement['outcome'] {
   const { retryMinMs, retryMaxMs, pauseMinMs, pauseMaxMs, retryAfterMaxMs } = timings;
-  // Full jitter: what failed together does not come again together.
+  // Full jitter keeps what failed together from coming again together.
   const delayMs = random() * Math.min(retryMaxMs, retryMinMs * 2 ** Math.min(attempts - 1, 30));
   const askedMs = Math.min(Math.max(afterMs ?? 0, 0), retryAfterMaxMs);
   const pausedUntilMs = askedMs > 0 ? Math.ceil(nowMs + askedMs) : 0;

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
-/* The request that Slack sends when somebody presses a button. */
+/* Reads the request that Slack sends when somebody presses a button. */
 
-/** The value of a button. Nothing in it is secret: whoever sees the message in Slack's API sees it. */
+/** The value of a button. Nothing in it is secret, since whoever sees the message in Slack's API sees it. */
 export interface Button {
-  /** Name of the channel that it was sent to, whose signing secret verifies what comes back. */
+  /** Name of the channel that has the button. The channel's signing secret verifies what comes back. */
   readonly channel: string;
   readonly tenantId: string;
   readonly approvalId: string;
@@ -13,24 +13,21 @@ export interface Button {
 /** `action_id` of the buttons, by what they decide. */
 export const buttonActions = { approved: 'postern_approve', denied: 'postern_deny' } as const;
 
-/** None of the three can have a slash. */
+/** Returns the text of a button. None of its three parts can have a slash. */
 export const writeButton = ({ channel, tenantId, approvalId }: Button): string =>
   `${channel}/${tenantId}/${approvalId}`;
 
 const written =
   /^([A-Za-z0-9._-]{1,64})\/([A-Za-z0-9_-]{1,64})\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 
-/** Returns undefined where no button of ours says so. */
+/** Returns the button of a text; undefined where no button of the gateway has it. */
 export function readButton(value: string): Button | undefined {
   const [, channel, tenantId, approvalId] = written.exec(value) ?? [];
   if (channel === undefined || tenantId === undefined || approvalId === undefined) return undefined;
   return { channel, tenantId, approvalId };
 }
 
-/**
- * Tells whether Slack has signed this body at this time: HMAC-SHA256 over `v0:timestamp:body`, compared in
- * constant time.
- */
+/** Tells in constant time whether Slack signed body and time, by HMAC-SHA256 over `v0:timestamp:body`. */
 export function isSignedBySlack(
   signingSecret: string,
   { timestamp, signature }: { readonly timestamp: string; readonly signature: string },

@@ -1,14 +1,14 @@
 import { ownName, type SafeName } from '../core/safe-name.ts';
 
-/* Bounds of the texts in notices, whoever has chosen them. */
+/* Bounds the texts in notices, whoever has chosen them. */
 
 const summaryLengthMax = 300;
 const textLengthMax = 2_048;
 const itemsMax = 20;
-/** As JSON. */
+/** Characters of all fields as JSON. */
 const dataCharsMax = 8_192;
 
-/** One line of at most 300 characters. */
+/** Returns a text as one line of at most 300 characters. */
 export function oneLine(text: SafeName): SafeName {
   const line = text.replace(/\p{Cc}+/gu, ' ').toWellFormed();
   return ownName(
@@ -24,7 +24,7 @@ export function oneLine(text: SafeName): SafeName {
 export const factTextOf = (value: unknown): string | null =>
   typeof value === 'string' && value !== '' ? value.slice(0, textLengthMax).toWellFormed() : null;
 
-/** Returns the same of a name that was stored, which was made safe before. */
+/** Returns a stored name, which was made safe before; null where there is none. */
 export const storedName = (value: unknown): SafeName | null => {
   const text = factTextOf(value);
   return text === null ? null : ownName(text);
@@ -33,7 +33,7 @@ export const storedName = (value: unknown): SafeName | null => {
 export const listOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((it): it is string => typeof it === 'string').slice(0, itemsMax) : [];
 
-/** Returns the fields, texts and lists shortened; if they stay too long, without the longest. */
+/** Returns fields with texts and lists shortened. If they stay too long, the longest fields are left out. */
 export function cut(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   const short = Object.entries(fields).map(([name, value]) => [name, shortened(value)] as const);
   const bySize = short

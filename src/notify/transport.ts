@@ -9,16 +9,17 @@ import { type AddressGuardOptions, createGuard } from '../wire/client/reach/guar
 import type { Transport } from './channel.ts';
 
 /*
- * How notices leave: resolved once, every address judged, that very address dialled, TLS verified, no
- * redirect followed. What administrators exempt for agents (`upstream.allow_private`, `allowed_ports`) does
- * not hold here, and the other way round. A channel says for itself whether it may lead to a private address.
+ * Sends notices out: a name is resolved once, every address judged, that very address dialled, TLS verified,
+ * and no redirect followed. What administrators exempt for agents (`upstream.allow_private`, `allowed_ports`)
+ * does not hold here, and the other way round. A channel says for itself whether it may lead to a private
+ * address.
  */
 
 export interface TransportOptions extends Omit<DialerOptions, 'guard'> {
-  /** As `upstream.deny`: nobody is told there either. */
+  /** Hosts and addresses of `upstream.deny`, to which no notice goes either. */
   readonly deny: readonly string[];
   readonly ownListeners: AddressGuardOptions['ownListeners'];
-  /** From the beginning to the head of the answer. */
+  /** Milliseconds from the beginning to the head of the answer. */
   readonly timeoutMs?: number;
 }
 
@@ -26,7 +27,7 @@ const timeoutMsDefault = 15_000;
 const answerBytesMax = 4096;
 const everywhere = ['0.0.0.0/0', '::/0'];
 
-/** The ways to the outside of channels that agree in `allowPrivate`. */
+/** The dialer and the HTTP client of all channels with the same `allowPrivate`. */
 interface Ways {
   readonly dialer: Dialer;
   readonly send: HttpClient;
@@ -83,7 +84,7 @@ export function createTransport(options: TransportOptions): Transport {
 const givenUp = (cause: unknown): GatewayError =>
   new GatewayError('UPSTREAM_TIMEOUT', 'The sending was given up.', {}, cause);
 
-/** The head has said all: what follows is read to a bound, so that the destination can end in order. */
+/** Reads and drops a body up to a bound, so that the destination can end in order. The head has said all. */
 function drain(body: Readable): void {
   let bytes = 0;
   body.on('data', (chunk: Buffer) => {

@@ -4,23 +4,23 @@ import { alertPercents, periodOf } from '../state/rules/limits.ts';
 import type { Store } from '../state/store.ts';
 
 export interface UsageSweepOptions {
-  /** Sends alerts on usage. */
+  /** Writes an alert on usage into the audit log. */
   readonly alertUsage: (tenantId: string, percent: number, used: number, quota: number) => Promise<void>;
   readonly store: Pick<Store, 'usageOf'>;
   readonly now: () => number;
   readonly wants: (kind: EventKind, tenantId: string) => boolean;
 }
 
-/** Tells of quotas used up to a threshold. It ends early once `isOver` answers true. */
+/** Tells of quotas that are used up to a threshold. It ends early once `isOver` returns true. */
 export type UsageSweep = (
   tenantIds: readonly string[],
   configs: Pick<Config, 'tenants' | 'defaultTenant'>,
   isOver: () => boolean,
 ) => Promise<void>;
 
-/** Counts are told when they are reached; of those that a crash has passed over it is told here. */
+/** Returns a sweep for thresholds that a crash has passed over. Others are told when they are reached. */
 export function createUsageSweep({ store, alertUsage, now, wants }: UsageSweepOptions): UsageSweep {
-  /** Alerts that this process has sent need no look at the state. */
+  /** Start of the period by tenant and threshold, for alerts that this process has sent already. */
   const alerted = new Map<string, number>();
 
   async function alertOnce(tenantId: string, percent: number, used: number, quota: number): Promise<void> {

@@ -1,8 +1,8 @@
 import { type FieldError, PosternError, type PosternErrorFields } from './errors.ts';
 
 /*
- * Checks answers of the gateway field by field. An answer that is not as promised counts as none, and nothing
- * is sent on its word.
+ * Checks answers of the gateway field by field. An answer that is not as promised counts as none, so that
+ * nothing is sent on its word.
  */
 
 export type Decision = 'ALLOW' | 'DENY' | 'SANITIZE' | 'REQUIRE_APPROVAL';
@@ -19,7 +19,7 @@ export interface Signal {
 export interface Finding {
   readonly class: string;
   readonly kind: string;
-  /** `body:$.path`, `query:name`, `path`, `host`, `header:name` */
+  /** Place of the finding: `body:$.path`, `query:name`, `path`, `host` or `header:name`. */
   readonly location: string;
   readonly confidence: string;
 }
@@ -27,25 +27,25 @@ export interface Finding {
 /** The decision on a call, and why. */
 export interface ScanResult {
   readonly decision: Decision;
-  /** 0 to 1. */
+  /** Risk from 0 to 1. */
   readonly riskScore: number;
   readonly riskBand: RiskBand;
-  /** The deciding one first. */
+  /** Codes of the reasons, the deciding one first. */
   readonly reasonCodes: readonly string[];
   readonly traceId: string;
   readonly toolName: string;
   readonly operation: string;
   readonly classifications: readonly string[];
   readonly signals: readonly Signal[];
-  /** On SANITIZE: what to send instead. Of the type of the body that was described; bytes for bytes. */
+  /** The body to send instead, on SANITIZE, of the type of the described body; bytes for bytes. */
   readonly sanitizedBody?: unknown;
-  /** On REQUIRE_APPROVAL: what to wait for. */
+  /** The approval to wait for, on REQUIRE_APPROVAL. */
   readonly approvalId?: string;
   readonly policyId?: string;
   readonly policyName?: string;
-  /** In monitor mode: the decision that would have stood. */
+  /** The decision that would have stood, in monitor mode. */
   readonly wouldBe?: Decision;
-  /** How the call leaves the scope of an ephemeral key. */
+  /** Ways in which the call leaves the scope of an ephemeral key. */
   readonly violations: readonly string[];
   readonly findings: readonly Finding[];
   readonly matchedRules: readonly Readonly<Record<string, unknown>>[];
@@ -58,7 +58,7 @@ export interface ResponseScanResult {
   readonly traceId?: string;
   readonly dataClasses: readonly string[];
   readonly fieldsRedactedCount: number;
-  /** Equal for equal content. */
+  /** A fingerprint that is equal for equal content. */
   readonly contentFingerprint: string;
   /** Tells whether the content gives orders to the agent that reads it. */
   readonly injection: { readonly detected: boolean; readonly score: number };
@@ -69,12 +69,12 @@ export interface ApprovalResult {
   readonly status: ApprovalState;
   readonly expiresAt: string;
   readonly decidedAt?: string;
-  /** The text that the analyst has written. */
+  /** A text that the analyst has written. */
   readonly note?: string;
 }
 
 export interface EphemeralKey {
-  /** The key itself. It is shown once, here. */
+  /** The key itself, which is shown only here. */
   readonly key: string;
   readonly keyId: string;
   readonly prefix: string;
@@ -120,7 +120,7 @@ const isOneOf =
   (value: unknown): value is T =>
     all.includes(value as T);
 
-/** Reads a field that may be absent. If it is there it must be right. */
+/** Returns a field that may be absent. Throws where it is there and not right. */
 function maybe<T>(fields: Fields, name: string, isRight: (value: unknown) => value is T): T | undefined {
   return Object.hasOwn(fields, name) ? check(fields, name, isRight) : undefined;
 }
@@ -143,7 +143,7 @@ const toFinding = (it: Fields): Finding => ({
   confidence: check(it, 'confidence', isText),
 });
 
-/** Returns the members of `value` that are defined: an absent field stays absent. */
+/** Returns the members of `value` that are defined, so that an absent field stays absent. */
 function present<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(value).filter(([, it]) => it !== undefined)) as never;
 }
@@ -193,7 +193,7 @@ export function toResponseScanResult(answer: unknown): ResponseScanResult {
   };
 }
 
-/** Reads what became of this approval. An answer about another one counts as none. */
+/** Returns what became of the approval. Throws for an answer about another one. */
 export function toApprovalResult(answer: unknown, approvalId: string): ApprovalResult {
   const it = toFields(answer, 'object');
   if (check(it, 'approval_id', isUuid).toLowerCase() !== approvalId.toLowerCase()) throw wrong('approval_id');
@@ -222,7 +222,7 @@ export function toEphemeralKey(answer: unknown): EphemeralKey {
 const detailLengthMax = 2000;
 const errorsMax = 100;
 
-/** Makes an error of a failure. Of an answer that is no problem of a gateway only the status counts. */
+/** Returns the error for a failure. Of an answer that is no problem of a gateway only the status counts. */
 export function problemFrom(status: number, answer: unknown, retryAfterMs: number | undefined): PosternError {
   const it = typeof answer === 'object' && answer !== null ? (answer as Fields) : {};
   const code = it['code'];

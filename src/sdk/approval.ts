@@ -4,18 +4,18 @@ import { PosternError } from './errors.ts';
 import { pause, within } from './time.ts';
 
 export interface WaitOptions {
-  /** Default 600,000, as long as approvals live by default. */
+  /** Milliseconds to wait; 600,000 by default, as long as approvals live by default. */
   readonly timeoutMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One long poll. */
+/** Seconds of one long poll. */
 const pollSecondsMax = 30;
-/** For its answer to come, after it was given. */
+/** Milliseconds for the answer of a poll to come, after the poll's own time. */
 const graceMs = 10_000;
-/** An answer that comes at once though nothing was decided must not be asked for without rest. */
+/** Milliseconds between polls. Answers that come at once, undecided, must not be asked for without rest. */
 const restMs = 250;
-/** People take minutes, in which a gateway may restart: so often in a row it may fail. */
+/** Failures in a row after which the wait ends. People take minutes, in which a gateway may restart. */
 const failuresMax = 6;
 const failureRestMsMax = 8000;
 
@@ -39,7 +39,8 @@ export async function waitForApproval(
   let failures = 0;
   for (;;) {
     const leftMs = endsAtMs - Date.now();
-    // Whole seconds can be asked for; what is left below one is rested, and then looked once more.
+    // Only whole seconds can be asked for. A rest below one second is slept, and then the approval is looked
+    // at once more.
     const pollSeconds = Math.min(pollSecondsMax, Math.max(0, Math.floor(leftMs / 1000)));
     let restsMs = Math.min(restMs, Math.max(0, leftMs));
     try {
@@ -56,7 +57,7 @@ export async function waitForApproval(
   }
 }
 
-/** Also where many wait with one key: a place becomes free. */
+/** Tells whether a failure may pass. It may also where many wait with one key, since a place becomes free. */
 const mayPass = (error: unknown): error is PosternError =>
   isPassing(error) ||
   (error instanceof PosternError && ['RATE_LIMITED', 'GATEWAY_TIMEOUT'].includes(error.code));

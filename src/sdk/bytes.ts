@@ -1,6 +1,6 @@
-/* Bytes, by web standards alone. */
+/* Works with bytes, by web standards alone. */
 
-/** The number of arguments that a function takes in every runtime. */
+/** Arguments that a function takes in every runtime. */
 const chunkLength = 0x2000;
 
 export function toBase64(bytes: Uint8Array): string {
@@ -10,13 +10,13 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(latin1);
 }
 
-/** Returns undefined where the text is no base64. */
+/** Returns the bytes of a base64 text; undefined where the text is no base64. */
 export function decodeBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   if (!/^[A-Za-z0-9+/]*={0,2}$/.test(text) || text.length % 4 !== 0) return undefined;
   return toLatin1Bytes(atob(text));
 }
 
-/** One byte a character, as headers are. */
+/** Returns one byte for each character, as headers have them. */
 export function toLatin1Bytes(text: string): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(text.length);
   for (let at = 0; at < text.length; at += 1) bytes[at] = text.charCodeAt(at);
@@ -28,17 +28,17 @@ export function toText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    // That is the answer: these bytes are no text.
+    // These bytes are no text, which is the answer.
     return undefined;
   }
 }
 
-/** Returns the text at the beginning of these bytes: a character that is cut at their end is left out. */
+/** Returns the text of these bytes, but for a character that is cut at their end; undefined if it is none. */
 export function toTextStart(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes, { stream: true });
   } catch {
-    // As above.
+    // These bytes are no text, which is the answer.
     return undefined;
   }
 }
@@ -51,11 +51,11 @@ export function isSame(a: Uint8Array, b: Uint8Array): boolean {
 
 export interface ReadBytes {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** False where there was more than was asked for. */
+  /** Tells whether there was no more than was asked for. */
   readonly isWhole: boolean;
 }
 
-/** Reads at most `bytesMax` bytes and drops the rest. A chunk that is no `Uint8Array` is a TypeError. */
+/** Reads at most `bytesMax` bytes and drops the rest. Throws TypeError for chunks other than `Uint8Array`. */
 export async function readBounded(stream: ReadableStream<Uint8Array>, bytesMax: number): Promise<ReadBytes> {
   const reader = stream.getReader();
   const chunks: Uint8Array[] = [];
@@ -72,7 +72,7 @@ export async function readBounded(stream: ReadableStream<Uint8Array>, bytesMax: 
       if (value.length > room) return { bytes: join(chunks, length), isWhole: false };
     }
   } finally {
-    // After the end this does nothing. It is not waited for: a source may take its time to stop.
+    // After the end this does nothing. Nobody waits for it, since a source may take its time to stop.
     reader.cancel().catch(() => undefined);
   }
 }

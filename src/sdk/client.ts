@@ -5,7 +5,7 @@ import { describeBody } from './described.ts';
 import { createFetchGuard } from './guard.ts';
 import type { CallerFields, Postern, PosternOptions } from './postern.ts';
 
-/** Opens nothing: there is nothing to close. The key stays inside. */
+/** Returns a client of a gateway. It opens nothing, so there is nothing to close. The key stays inside. */
 export function createPostern(options: PosternOptions): Postern {
   const ask = createConnection(options);
   const caller = callerFields(options);
@@ -42,7 +42,7 @@ export function createPostern(options: PosternOptions): Postern {
   return postern;
 }
 
-/** Without those that are absent: what one call says goes before what all say. */
+/** Returns the fields that are there. Absent ones must not hide those of the client. */
 function callerFields({ agentId, agentName, runtimeType, context, env }: CallerFields): object {
   const fields = { agent_id: agentId, agent_name: agentName, runtime_type: runtimeType, context, env };
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));

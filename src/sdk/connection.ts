@@ -9,13 +9,13 @@ export interface ConnectionOptions {
   readonly key: string;
   /** The function that asks the gateway; that of the runtime where absent. */
   readonly fetch?: typeof fetch;
-  /** For an answer, the second attempt included. Default 10,000. */
+  /** Milliseconds for an answer, the second attempt included; 10,000 by default. */
   readonly timeoutMs?: number;
-  /** A gateway that asks to wait longer is not asked a second time. Default 5,000. */
+  /** Milliseconds; a gateway that asks to wait longer is not asked a second time. 5,000 by default. */
   readonly retryAfterMsMax?: number;
-  /** A larger answer is none. Default 16 MB. */
+  /** Bytes of an answer; a larger one is an error. 16 MB by default. */
   readonly answerBytesMax?: number;
-  /** Sends time and nonce, so that no request can be sent again. Keys with `require_nonce` need it. */
+  /** Set to send time and nonce, so that no request can be sent again. Keys with `require_nonce` need it. */
   readonly replayProtection?: boolean;
   /** The word in `X-Service-Nonce`, where the gateway has another one (`branding.header_word`). */
   readonly headerWord?: string;
@@ -26,19 +26,19 @@ interface Asked {
   readonly path: string;
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** Instead of that of the connection. */
+  /** Milliseconds for the answer, instead of those of the connection. */
   readonly timeoutMs?: number;
 }
 
 /**
- * Asks the gateway and resolves with the JSON of its answer. A failure on the way or of the gateway (5xx) is
- * asked again, once. Throws a PosternError; where the signal aborts, its reason.
+ * Asks the gateway and resolves with the JSON of its answer. After a failure on the way, or of the gateway
+ * (5xx), it asks once more. Throws a PosternError or, where the signal aborts, its reason.
  */
 export type Ask = (asked: Asked) => Promise<unknown>;
 
 export const timeoutMsMax = 3_600_000;
 const answerBytesMost = 1 << 30;
-/** Is the wait before the second attempt without Retry-After; up to as much again spreads the clients. */
+/** Milliseconds before the second attempt without Retry-After. Up to as much is added, to spread clients. */
 const retryMs = 100;
 
 export function createConnection(options: ConnectionOptions): Ask {
@@ -49,7 +49,8 @@ export function createConnection(options: ConnectionOptions): Ask {
   const answerBytesMax = within('answerBytesMax', options.answerBytesMax ?? 1 << 24, 1, answerBytesMost);
   const word = toHeaderWord(options.headerWord ?? 'Service');
   const fetchOfRuntime = globalThis.fetch;
-  // Called without an object before it: browsers' own refuses to be a method of another.
+  // This is called without an object before it, since the function of browsers refuses to be a method of
+  // another.
   const send = options.fetch ?? fetchOfRuntime;
 
   async function attempt(asked: Asked, body: string | undefined, signal: AbortSignal): Promise<unknown> {
@@ -98,7 +99,7 @@ export function createConnection(options: ConnectionOptions): Ask {
   };
 }
 
-/** New for each attempt: a request that failed has used up its nonce. */
+/** Returns time and nonce, new for each attempt, since a request that failed has used up its nonce. */
 function replayFields(word: string): Record<string, string> {
   const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (it) =>
     it.toString(16).padStart(2, '0'),
@@ -112,7 +113,7 @@ function replayFields(word: string): Record<string, string> {
 /** Returns the JSON of an answer. Throws for everything else, and for answers of more than so many bytes. */
 async function readAnswer(response: Response, key: string, answerBytesMax: number): Promise<unknown> {
   const { status, body } = response;
-  // Whoever answers may say the key again, also escaped, and errors are shown to many.
+  // An answer may repeat the key, also escaped, and errors are shown to many.
   const parse = (text: string | undefined): unknown =>
     parseJson(text, (_, value) => (typeof value === 'string' ? value.replaceAll(key, '[key]') : value));
   const { bytes, isWhole } = body ? await readBounded(body, answerBytesMax) : { bytes: none, isWhole: true };
@@ -135,13 +136,13 @@ async function readAnswer(response: Response, key: string, answerBytesMax: numbe
   return answer;
 }
 
-/** Returns undefined where asking again would not help, or is not wanted. */
+/** Returns the milliseconds before asking again; undefined where that would not help, or is not wanted. */
 function waitBeforeRetry(error: unknown): number | undefined {
   if (!isPassing(error)) return undefined;
   return error.retryAfterMs ?? Math.ceil(retryMs * (1 + Math.random()));
 }
 
-/** A failure on the way, or of the gateway: it may be over soon. */
+/** Tells whether an error is a failure on the way or of the gateway, which may be over soon. */
 export const isPassing = (error: unknown): error is PosternError =>
   error instanceof PosternError && (error.code === 'GATEWAY_UNREACHABLE' || (error.status ?? 0) >= 500);
 
@@ -155,8 +156,8 @@ const unreachable = (cause: unknown): PosternError =>
   new PosternError('GATEWAY_UNREACHABLE', 'The gateway cannot be reached.', { cause: nameOf(cause) });
 
 /**
- * Names a failure by its code or name. Its message is not told: parsers of HTTP keep the bytes that they did
- * not understand, which may be the request with its key.
+ * Returns the code or name of a failure. Its message is not told: parsers of HTTP keep the bytes that they
+ * did not understand, which may be the request with its key.
  */
 function nameOf(error: unknown): string {
   const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -170,12 +171,12 @@ function parseJson(text: string | undefined, reviver: (name: string, value: unkn
   try {
     return JSON.parse(text, reviver);
   } catch {
-    // The caller says what it means that this is no JSON; the message of the parser would quote the text.
+    // The caller says what this means. The message of the parser would quote the text.
     return undefined;
   }
 }
 
-/** Without a slash at the end. */
+/** Returns the address without a slash at the end. Throws for one that is not a gateway's. */
 function toBase(url: string | URL): string {
   const { protocol, username, password, search, hash, origin, pathname } = new URL(url);
   const isPlain = username === '' && password === '' && search === '' && hash === '';
@@ -184,7 +185,7 @@ function toBase(url: string | URL): string {
   return origin + pathname.replace(/\/+$/, '');
 }
 
-/** Said here, since runtimes would quote the key in what they say of a header that is not valid. */
+/** Returns the key. Throws where it is not valid, since runtimes would quote it in their own errors. */
 function toKey(key: string): string {
   if (!/^[\x21-\x7e]{1,512}$/.test(key)) throw new TypeError('key must be an API key.');
   return key;

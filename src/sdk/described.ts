@@ -1,19 +1,19 @@
 import { decodeBase64, toBase64, toText, toUtf8 } from './bytes.ts';
 import { PosternError } from './errors.ts';
 
-/** A call, or an answer, as the gateway takes it. */
+/** A body as the gateway takes it, of a call or of an answer. */
 interface DescribedBody {
   /** The fields of the request that carry the body. */
   readonly fields: { readonly body?: unknown; readonly body_encoding?: 'base64' };
-  /** Returns the sanitised body of the answer, of the type that the body has. */
+  /** Returns the sanitized body of the answer, in the type that the body has. */
   toSanitized(value: unknown): unknown;
 }
 
 export type HeaderFields = Readonly<Record<string, string | readonly string[]>>;
 
 /**
- * Returns bytes as text where they are just that, else in base64: the gateway reads the very bytes that are
- * sent. Any other value stays as it is.
+ * Describes a body. Bytes become text where they are just that, else base64, so that the gateway reads the
+ * very bytes that are sent. Any other value stays as it is.
  */
 export function describeBody(body: unknown, headers: HeaderFields | undefined): DescribedBody {
   const bytes = toBytes(body);
@@ -34,12 +34,15 @@ function toBytes(body: unknown): Uint8Array | undefined {
   return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength) : undefined;
 }
 
-/** The gateway takes a body and 64 KB more. */
+/** Bytes that escapes in JSON may add. The gateway takes 64 KB more than a body. */
 const escapesMax = 32_768;
 const isBriefInJson = (text: string, length: number): boolean =>
   toUtf8(JSON.stringify(text)).length <= length + escapesMax;
 
-/** Text is described as it stands; what headers say of its coding counts for bytes alone. */
+/**
+ * Tells whether headers name a coding. Such bytes go as base64, since codings count for bytes alone, and text
+ * is taken as it stands.
+ */
 const isCoded = (headers: HeaderFields | undefined): boolean =>
   Object.keys(headers ?? {}).some((it) => /^(?:content-encoding|x-amz-content-sha256)$/i.test(it));
 

@@ -1,4 +1,4 @@
-/** The codes with which the gateway answers (`application/problem+json`). They are public and stable. */
+/** Codes with which the gateway answers (`application/problem+json`). They are public and stable. */
 export const problemCodes = [
   'VALIDATION_FAILED',
   'INVALID_KEY',
@@ -32,30 +32,30 @@ export const problemCodes = [
   'UPSTREAM_TIMEOUT',
 ] as const;
 
-/** Failures on this side of the gateway. */
+/** Codes of failures on this side of the gateway. */
 export const clientCodes = [
-  /** No connection, or one that ended before the answer was whole. */
+  /** There was no connection, or it ended before the answer was whole. */
   'GATEWAY_UNREACHABLE',
-  /** No whole answer within `timeoutMs`. */
+  /** There was no whole answer within `timeoutMs`. */
   'GATEWAY_TIMEOUT',
   /** The server is no gateway, or its answer is unreliable: broken JSON, wrong types, a redirect. */
   'INVALID_ANSWER',
-  /** An answer that failed without a problem in it, as those of a load balancer do. */
+  /** The answer is a failure without a problem in it, as those of load balancers are. */
   'HTTP_ERROR',
   /** The body of a guarded call is larger than `bodyBytesMax`. */
   'BODY_TOO_LARGE',
   /** A guarded call cannot be described to the gateway as it would be sent. */
   'UNSUPPORTED_REQUEST',
   'TOO_MANY_REDIRECTS',
-  /** The target of a redirect cannot be read here (browsers hide it), or is no place to go to. */
+  /** The target of a redirect cannot be read here (browsers hide it), or no call may go there. */
   'REDIRECT_REFUSED',
-  /** More answers wait to be reported than may. */
+  /** More answers wait to be reported than are allowed. */
   'REPORT_SKIPPED',
 ] as const;
 
 export type ProblemCode = (typeof problemCodes)[number];
 export type ClientCode = (typeof clientCodes)[number];
-/** Newer gateways may have codes that are not known here. */
+/** A code. Newer gateways may have codes that are not known here. */
 export type PosternErrorCode = ProblemCode | ClientCode | (string & {});
 
 export interface FieldError {
@@ -67,7 +67,7 @@ export interface PosternErrorFields {
   /** The status of the answer; absent where there was none. */
   readonly status?: number;
   readonly traceId?: string;
-  /** How long the gateway asks to wait. */
+  /** Milliseconds that the gateway asks to wait. */
   readonly retryAfterMs?: number;
   /** The fields of a request that are not valid, and why. */
   readonly errors?: readonly FieldError[];
@@ -76,7 +76,7 @@ export interface PosternErrorFields {
   readonly cause?: unknown;
 }
 
-/** Whatever fails in this library; `code` says what. The key is in none of the fields. */
+/** Says what failed in this library, by `code`. No field has the key. */
 export class PosternError extends Error {
   readonly code: PosternErrorCode;
   /** Says what to change. */
@@ -102,22 +102,22 @@ export class PosternError extends Error {
   }
 }
 
-/** Why a guarded call was not sent. */
+/** The reasons why a guarded call was not sent. */
 interface Refusal {
   readonly traceId: string;
   readonly reasonCodes: readonly string[];
   readonly explanation: readonly string[];
 }
 
-/** A guarded call that may not be made, by policy or by an analyst. Nothing of it was sent. */
+/** Says that a guarded call may not be made, by policy or by an analyst. Nothing of it was sent. */
 export class PosternDenied extends PosternError {
-  /** The deciding one first. */
+  /** Codes of the reasons, the deciding one first. */
   readonly reasonCodes: readonly string[];
   /** Sentences that say why. */
   readonly explanation: readonly string[];
   /** The approval that was denied. */
   readonly approvalId: string | undefined;
-  /** The text that the analyst has written. */
+  /** A text that the analyst has written. */
   readonly note: string | undefined;
 
   constructor(refusal: Refusal, by: { readonly approvalId?: string; readonly note?: string } = {}) {
@@ -130,7 +130,7 @@ export class PosternDenied extends PosternError {
   }
 }
 
-/** A guarded call without approval: not yet (`pending`), or not in time (`expired`). It was not sent. */
+/** Says that a guarded call has no approval yet (`pending`) or in time (`expired`). It was not sent. */
 export class PosternApprovalRequired extends PosternError {
   readonly approvalId: string;
   readonly approvalStatus: 'pending' | 'expired';

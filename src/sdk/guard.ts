@@ -14,7 +14,7 @@ import { createReporter, type Report } from './report.ts';
 import { within } from './time.ts';
 
 const bytesMost = 1 << 28;
-/** An approval may be used by the twin of a call, and the call then needs another one. */
+/** Approvals that a call waits for. An identical call may use one up, and this one then needs another. */
 const approvalsMax = 3;
 
 interface Judged {
@@ -31,7 +31,7 @@ interface Settings {
 }
 
 /**
- * Returns a `fetch` that asks the gateway before each request, those that redirects lead to included, and
+ * Returns a `fetch` that asks the gateway before each request, those that redirects lead to included. It
  * sends what was judged, byte for byte, once. Whatever goes wrong before that, the gateway being away
  * included, ends in an error and nothing is sent.
  */
@@ -48,7 +48,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
     }
   }
 
-  /** Returns when it is approved. */
+  /** Returns when the call is approved; throws otherwise. */
   async function awaitApproval(result: ScanResult, endsAtMs: number, signal: AbortSignal): Promise<void> {
     // An answer that demands an approval has its id, or it would have been refused.
     const approvalId = result.approvalId ?? '';
@@ -71,7 +71,8 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
         settings.report?.(response, judged.traceId);
         return response;
       }
-      // Nobody may read the body beside a Location. Its source may take its time to stop.
+      // Nobody may read the body beside a Location. Nobody waits for the end, since the source may take its
+      // time to stop.
       response.body?.cancel().catch(() => undefined);
       if (redirect === 'error')
         throw new TypeError('The answer is a redirect, which the call does not allow.');
@@ -84,7 +85,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
   function sendJudged(call: OutgoingCall, signal: AbortSignal, manner: RequestInit): Promise<Response> {
     const { method, url, headers, body } = call;
     const content = body === undefined ? {} : { body };
-    // A redirect is not followed by the runtime: an allowed address could lead to one that was not judged.
+    // The runtime must not follow a redirect, since an allowed address could lead to one that was not judged.
     return send(url, { ...manner, method, headers: [...headers], ...content, redirect: 'manual', signal });
   }
 
@@ -128,7 +129,7 @@ function describe(call: OutgoingCall, caller: CallerFields) {
   return { ...caller, method, url, headers: toDescribedHeaders(headers), ...content };
 }
 
-/** Answers the call that may go; throws where none may. */
+/** Returns the call that may be sent; throws where none may. */
 function toSend(call: OutgoingCall, result: ScanResult): OutgoingCall {
   if (result.decision === 'ALLOW') return call;
   if (result.decision === 'SANITIZE')

@@ -1,6 +1,7 @@
 /*
- * `postern/sdk`: what agents use of a gateway. Web standards alone and no dependency, so that it runs in
- * Node, Deno and browsers. It knows nothing of the gateway but its API, and the gateway knows nothing of it.
+ * `postern/sdk` is what agents use of a gateway. It needs web standards alone and has no dependency, so that
+ * it runs in Node, Deno and browsers. It knows nothing of the gateway but its API, and the gateway knows
+ * nothing of it.
  */
 export type {
   ApprovalResult,

@@ -3,13 +3,14 @@ import { PosternError } from './errors.ts';
 
 /**
  * A call as it will be sent. All of it is read once from what `fetch` was given, before the gateway is asked.
- * A getter, a stream or an object that changes meanwhile cannot make another call of the one that was judged.
+ * So a getter, a stream or an object that changes meanwhile cannot make another call of the one that was
+ * judged.
  */
 export interface OutgoingCall {
   readonly method: string;
-  /** Without a fragment, which is never sent. */
+  /** The URL without a fragment, which is never sent. */
   readonly url: string;
-  /** Names in lower case; each name once, as `Headers` joins them. */
+  /** Values by names in lower case, each name once, as `Headers` joins them. */
   readonly headers: ReadonlyMap<string, string>;
   readonly body: Uint8Array<ArrayBuffer> | undefined;
 }
@@ -19,14 +20,14 @@ export interface TakenCall {
   /** The caller's wish for redirects. */
   readonly redirect: Request['redirect'];
   readonly signal: AbortSignal;
-  /** Whatever else `fetch` was given that says how to send it, and not what. */
+  /** Options of `fetch` that say how to send the call, and not what. */
   readonly manner: RequestInit;
 }
 
-/** Options that only some runtimes have; they lead to a connection. */
+/** Options of `fetch` that only some runtimes have; they choose the connection. */
 const ownOptions = ['dispatcher', 'client'] as const;
 
-/** Reads what `fetch` is given, up to `bodyBytesMax` of body. The request is made before any await. */
+/** Reads what `fetch` is given, with at most `bodyBytesMax` of body. The request is made before any await. */
 export function takeCall(
   input: Parameters<typeof fetch>[0],
   init: RequestInit | undefined,
@@ -55,7 +56,7 @@ async function take(request: Request, own: object, bodyBytesMax: number): Promis
   return { call, redirect, signal, manner };
 }
 
-/** Normalises the URL of a call over the network; throws for what `fetch` does by itself. */
+/** Returns the normal form of a URL without its fragment. Throws unless it is a URL of http or https. */
 export function toTarget(url: string): string {
   const target = new URL(url);
   if (target.protocol !== 'http:' && target.protocol !== 'https:')
@@ -64,10 +65,7 @@ export function toTarget(url: string): string {
   return target.href;
 }
 
-/**
- * Throws for a `Host` other than the URL's. A runtime that sends it would reach another place than the one
- * that is judged.
- */
+/** Throws for a `Host` other than the URL's, which could reach another place than the one that is judged. */
 function checkHost(url: string, host: string | undefined): void {
   if (host !== undefined && host.toLowerCase() !== new URL(url).host)
     throw new PosternError('UNSUPPORTED_REQUEST', 'The Host of a guarded call must be that of its URL.');
@@ -75,7 +73,7 @@ function checkHost(url: string, host: string | undefined): void {
 
 async function readBody(request: Request, bytesMax: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (request.body === null) return undefined;
-  // Firefox has no such property, and takes no streams: what it has is in memory already.
+  // Firefox has no such property. It takes no streams either, so the body is in memory already.
   const read = request.body
     ? await readBounded(request.body, bytesMax)
     : { bytes: new Uint8Array(await request.arrayBuffer()), isWhole: true };
@@ -87,8 +85,8 @@ async function readBody(request: Request, bytesMax: number): Promise<Uint8Array<
 }
 
 /**
- * Returns the headers as texts whose UTF-8 is what is sent: so the gateway takes them. Bytes that are no
- * UTF-8 cannot be described to it, and are not sent.
+ * Returns the headers as texts whose UTF-8 is what is sent, as the gateway takes them. Throws for bytes that
+ * are no UTF-8, since they cannot be described to it.
  */
 export function toDescribedHeaders(headers: ReadonlyMap<string, string>): Record<string, string> {
   return Object.fromEntries(
@@ -104,7 +102,7 @@ export function toDescribedHeaders(headers: ReadonlyMap<string, string>): Record
   );
 }
 
-/** Say something of the body as it was: of another one they would be wrong. */
+/** Matches headers that say something of the body as it was. They would be wrong of another one. */
 const fieldsOfBody =
   /^(?:content-(?:length|encoding|md5|digest)|digest|repr-digest|signature|signature-input|x-amz-(?:content-sha256|decoded-content-length|sdk-checksum-algorithm|trailer|checksum-.+))$/;
 

@@ -4,33 +4,33 @@ import type { ConnectionOptions } from './connection.ts';
 import type { HeaderFields } from './described.ts';
 
 export interface GuardOptions extends CallerFields {
-  /** A call with a larger body is refused unread. Default 262,144, as much as gateways take by default. */
+  /** Bytes of a body; a call with a larger one is refused unread. 262,144 by default, as in gateways. */
   readonly bodyBytesMax?: number;
   /**
    * Says how a call that needs an approval goes on. It waits for the decision (default), or throws
    * PosternApprovalRequired at once.
    */
   readonly onApproval?: 'wait' | 'throw';
-  /** How long it waits, for all approvals of one call together. Default 600,000. */
+  /** Milliseconds to wait, for all approvals of one call together; 600,000 by default. */
   readonly approvalTimeoutMs?: number;
-  /** Tells the gateway what was answered, beside the caller who reads it. Default false. */
+  /** Set to tell the gateway what was answered, while the caller reads it; false by default. */
   readonly scanResponses?: boolean;
-  /** The bytes of an answer that are told at most. Default 131,072. */
+  /** Bytes of an answer that are told at most; 131,072 by default. */
   readonly responseBytesMax?: number;
-  /** The time for which an answer is read before it is told. Default 30,000. */
+  /** Milliseconds for which an answer is read before it is told; 30,000 by default. */
   readonly responseReadMs?: number;
-  /** Takes what the gateway says of an answer. It comes when the answer may have been read already. */
+  /** Takes what the gateway says of an answer, which the caller may have read already by then. */
   readonly onResponseScan?: (result: ResponseScanResult) => void;
-  /** An answer could not be told; where absent, the console says so. */
+  /** Hears that an answer could not be told; the console says so where it is absent. */
   readonly onResponseScanFailure?: (error: unknown, traceId: string) => void;
 }
 
-/** Who makes the calls, and in which conversation. Where absent, the gateway knows it from the key. */
+/** The maker of the calls, and the conversation. The gateway knows from the key what is absent. */
 export interface CallerFields {
-  /** A UUID. */
+  /** The agent's id, a UUID. */
   readonly agentId?: string;
   readonly agentName?: string;
-  /** `langchain`, `crewai`, `custom`, … */
+  /** Kind of program: `langchain`, `crewai`, `custom`, … */
   readonly runtimeType?: string;
   /** A text of the conversation, for the analysis of risk; at most 65,536 characters. */
   readonly context?: string;
@@ -41,7 +41,7 @@ export interface CallerFields {
 /** An intended call. */
 export interface ScanCall extends CallerFields {
   readonly method: string;
-  /** Absolute. */
+  /** The absolute URL. */
   readonly url: string;
   /** A text, bytes (`ArrayBuffer` or a view of one), or any value that JSON has. */
   readonly body?: unknown;
@@ -59,11 +59,11 @@ export interface AnsweredCall {
 }
 
 export interface EphemeralKeyRequest {
-  /** 1 to 86,400; default 600. */
+  /** Seconds that the key lives, 1 to 86,400; 600 by default. */
   readonly ttlSeconds?: number;
-  /** 1 to 1,000; absent: as often as its lifetime allows. */
+  /** Calls that the key may make, 1 to 1,000; absent for any number. */
   readonly maxUses?: number;
-  /** Absent: all; empty: none. */
+  /** Tools and verbs that the key may use. An absent list means all, an empty one none. */
   readonly scope?: { readonly tools?: readonly string[]; readonly verbs?: readonly string[] };
   readonly description?: string;
 }
@@ -74,9 +74,9 @@ export interface AskOptions {
 
 export interface PosternOptions extends ConnectionOptions, CallerFields {}
 
-/** A gateway, as an agent uses it. All of it throws PosternError; where a signal aborts, its reason. */
+/** A gateway, as an agent uses it. All methods throw a PosternError or, where a signal aborts, its reason. */
 export interface Postern {
-  /** The decision on an intended call. Nothing is sent but to the gateway. */
+  /** Returns the decision on an intended call. Nothing is sent but to the gateway. */
   scan(call: ScanCall, options?: AskOptions): Promise<ScanResult>;
   /** Classifies what an upstream has answered, and keeps it with the trace of the call. */
   scanResponse(answer: AnsweredCall, options?: AskOptions): Promise<ResponseScanResult>;
@@ -85,8 +85,8 @@ export interface Postern {
   /** Returns a key that ends by itself, and may do less. */
   mintEphemeralKey(request?: EphemeralKeyRequest, options?: AskOptions): Promise<EphemeralKey>;
   /**
-   * Returns a `fetch` that asks first. What is allowed goes out as it was judged, what is to be sanitised
-   * without what must not leave, and all else not at all. See `GuardOptions`.
+   * Returns a `fetch` that asks the gateway first. An allowed call goes out as it was judged, and a sanitized
+   * one without what must not leave. All others are not sent. See `GuardOptions`.
    */
   guard(fetch?: typeof globalThis.fetch, options?: GuardOptions): typeof globalThis.fetch;
 }

@@ -1,11 +1,11 @@
 import { PosternError } from './errors.ts';
 import { type OutgoingCall, toTarget } from './outgoing.ts';
 
-/** A guarded call may be led on so often. */
+/** Redirects that a guarded call may follow. */
 export const redirectsMax = 10;
 
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Go with a body. */
+/** Headers of a body, which go with it. */
 const fieldsOfContent = [
   'content-encoding',
   'content-language',
@@ -13,7 +13,7 @@ const fieldsOfContent = [
   'content-type',
   'content-length',
 ];
-/** Were meant for the origin that they were sent to. */
+/** Headers that were meant for the origin that they were sent to. */
 const fieldsOfOrigin = ['authorization', 'proxy-authorization', 'cookie', 'host'];
 
 /** Returns the call that a redirect leads to, by the rules of `fetch`; undefined where there is none. */

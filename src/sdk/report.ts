@@ -4,9 +4,9 @@ import { PosternError } from './errors.ts';
 import type { Postern } from './postern.ts';
 import { pause } from './time.ts';
 
-/** Reports under way at once; of further answers `onFailure` is told. */
+/** Reports that may be under way at once; `onFailure` is told of further answers. */
 const reportsMax = 32;
-/** Another node may have written the trace, and hands it on within a quarter of a second. */
+/** Milliseconds before a second try. A trace of another node comes within a quarter of a second. */
 const traceMs = 1000;
 
 export interface ReporterOptions {
@@ -43,7 +43,7 @@ export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: 
   }
 
   return (response, traceId) => {
-    // Nothing can be seen of these answers.
+    // These answers cannot be read.
     if (response.type === 'opaque' || response.type === 'opaqueredirect') return;
     if (underWay >= reportsMax)
       return onFailure(
@@ -60,14 +60,14 @@ export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: 
 }
 
 /**
- * Returns the beginning of an answer: at most so many bytes, and what came within this time. What a broken
- * answer had until then was read by the caller as well, so it counts.
+ * Returns the beginning of an answer: at most `bytesMax` bytes that came within `readMs`. Of a broken answer,
+ * what came until then counts, since the caller has read it as well.
  */
 async function readStart(copy: Response, bytesMax: number, readMs: number): Promise<Uint8Array> {
   if (!copy.body) return new Uint8Array();
   const reader = copy.body.getReader();
   const letGo = (): void => {
-    // It is not waited for: a source may take its time to stop.
+    // Nobody waits for this, since a source may take its time to stop.
     reader.cancel().catch(() => undefined);
   };
   const timer = setTimeout(letGo, readMs);
@@ -82,7 +82,7 @@ async function readStart(copy: Response, bytesMax: number, readMs: number): Prom
       length += kept.length;
     }
   } catch {
-    // It broke off: the caller sees that for itself, in the same answer.
+    // The answer broke off, which the caller sees for itself in the same answer.
   } finally {
     clearTimeout(timer);
     letGo();

@@ -9,7 +9,7 @@ import { Overview } from './pages/overview.tsx';
 import { SignIn } from './pages/sign-in.tsx';
 import { Shell } from './shell.tsx';
 
-/* Pages are loaded when they are first looked at; the first one comes along. */
+/* The pages of the console. Each is loaded when it is first looked at; the overview comes along. */
 const pages: Readonly<Record<string, ComponentType>> = {
   approvals: loaded(() => import('./pages/approvals/approvals.tsx')),
   activity: loaded(() => import('./pages/activity/activity.tsx')),
@@ -33,7 +33,7 @@ export function App() {
         session.value = it;
       },
       (problem: unknown) => {
-        // Whatever it was, nothing can be shown: the sign-in says what is wrong when it is tried.
+        // Whatever the problem is, nothing can be shown. The sign-in says what is wrong when it is tried.
         if (problem instanceof ApiProblem) session.value = null;
       },
     );
@@ -49,14 +49,14 @@ export function App() {
   );
 }
 
-/** As `index.html` has it, so that nothing flickers before it is known who is signed in. */
+/** Shows what `index.html` shows, so that nothing flickers before it is known who is signed in. */
 const Starting = () => (
   <p class="starting">
     <img src="./favicon.svg" alt="" width="28" height="28" /> Postern
   </p>
 );
 
-/** Shows that a page has failed, in its place: the frame stays, and leads to the others. */
+/** Shows in the place of a page that it has failed. The frame stays, and leads to the other pages. */
 function Caught({ children }: Children) {
   const [error, leave] = useErrorBoundary((it) => reportError(it));
   useEffect(leave, [place.value]);

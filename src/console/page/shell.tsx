@@ -9,7 +9,7 @@ import type { Children } from './kit/bits.tsx';
 interface LinkedPage {
   readonly id: string;
   readonly word: string;
-  /** The page has nothing for who has none of these permissions; for all where there are none. */
+  /** Permissions of which a session needs one to see anything on the page; none where all may see it. */
   readonly needs: readonly string[];
 }
 
@@ -54,7 +54,7 @@ const ownGroups = () =>
     return own.length === 0 ? [] : [{ name, pages: own }];
   });
 
-/** Shows the frame of all pages: the way to each of them, what waits, and who is signed in. */
+/** Shows the frame of all pages, with the way to each of them, what waits, and who is signed in. */
 export function Shell({ children }: Children) {
   const [isOpen, setOpen] = useState(false);
   const main = useRef<HTMLElement>(null);
@@ -64,7 +64,7 @@ export function Shell({ children }: Children) {
   const first = useRef(true);
   useEffect(() => {
     setOpen(false);
-    // Who reads with a screen reader hears the name of the new page.
+    // Whoever uses a screen reader hears the name of the new page.
     if (!first.current) main.current?.querySelector<HTMLElement>('h1')?.focus({ preventScroll: true });
     first.current = false;
     scrollTo(0, 0);
@@ -168,7 +168,7 @@ function Who() {
   );
 }
 
-/** Shows the tenant that is looked at; who may see several chooses. */
+/** Shows the tenant that is looked at. Whoever may see several chooses one. */
 function Tenants({ own }: { own: string }) {
   const isAdmin = session.value?.role === 'admin';
   const tenants = useResource(isAdmin ? 'tenants' : undefined, (signal) =>
@@ -184,7 +184,7 @@ function Tenants({ own }: { own: string }) {
         const { value } = event.currentTarget;
         chosenTenant.value = value === own ? undefined : value;
         pending.value = undefined;
-        // What a part of the address names belongs to the other tenant.
+        // The parts of the address name things of the former tenant, so they are dropped.
         go(href(place.value.page));
       }}
     >

@@ -3,7 +3,7 @@ import { defineConfig } from 'vite';
 /** Builds the page of the console into `dist/console/page`; `CONSOLE_OUT` names another folder. */
 export default defineConfig({
   root: import.meta.dirname,
-  // Relative, so that the page works behind any prefix.
+  // The base is relative, so that the page works behind any prefix.
   base: './',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {

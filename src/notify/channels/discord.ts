@@ -4,8 +4,8 @@ import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 
 /*
- * Discord: one embed. Each character that is neither letter, digit nor space gets a backslash, so no text is
- * markup or a link. Nobody is mentioned, whatever the text says.
+ * Writes a message for Discord as one embed. Each character that is neither letter, digit nor space gets a
+ * backslash, so that no text is markup or a link. Nobody is mentioned, whatever the text says.
  */
 
 const colours: Readonly<Record<Band, number>> = {
@@ -15,10 +15,13 @@ const colours: Readonly<Record<Band, number>> = {
   CRITICAL: 0x7f1d1d,
 };
 
-/** Returns at most twice as long as the text. */
+/** Escapes a text. The result is at most twice as long. */
 const escapeDiscord = (text: string): string => text.replace(/[!-/:-@[-`{-~]/g, '\\$&');
 
-/** Descriptions may have 4,096 characters, 25 fields names of 256 and values of 1,024, all of it 6,000. */
+/**
+ * Returns the message. Discord takes descriptions of 4,096 characters, 25 fields with names of 256 and values
+ * of 1,024, and 6,000 characters in all.
+ */
 export function toDiscord({ title, severity, summary, facts, hint }: Brief, atMs: number): object {
   return {
     username: 'Postern',

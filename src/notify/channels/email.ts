@@ -7,15 +7,15 @@ import type { Channel, DeliveryOutcome, SendContext } from '../channel.ts';
 import { mendingMs, outcomeOfFailure } from '../outcome.ts';
 
 /*
- * Mail, by SMTP. `smtps` is TLS from the start, `smtp` must change to it (STARTTLS): no password and no
- * notice goes over a line that anybody can read. The one exemption is a relay without a password at a channel
- * with `allow_private`: there TLS is taken where it is offered.
+ * Sends mail by SMTP. `smtps` is TLS from the start, and `smtp` must change to it (STARTTLS). So no password
+ * and no notice goes over a line that anybody can read. The one exemption is a relay without a password at a
+ * channel with `allow_private`, where TLS is taken if it is offered.
  */
 
 interface MailTimeouts {
-  /** From the connection to the last answer. */
+  /** Milliseconds from the connection to the last answer. */
   readonly sendMs: number;
-  /** Of silence. */
+  /** Milliseconds that the server may be silent. */
   readonly stepMs: number;
 }
 
@@ -69,7 +69,7 @@ function parseMailUrl(text: string) {
   };
 }
 
-/** Returns the same for each attempt, so that a reader sees one mail where several have arrived. */
+/** Returns the Message-ID. It is the same for each attempt, so that readers show several mails as one. */
 function messageIdOf(messageId: string, from: string): string {
   const left = /^[\w+=-]{1,128}$/.test(messageId) ? messageId : hash('sha256', messageId);
   const domain = /@([A-Za-z0-9.-]{1,253})>?$/.exec(from)?.[1] ?? 'postern.invalid';
@@ -85,7 +85,7 @@ interface Sending {
 }
 
 async function mailerFor({ server, channel, context, signal, stepMs }: Sending) {
-  // Loaded by the first mail: most daemons send none.
+  // The first mail loads the library, since most daemons send none.
   const { createTransport } = await import('nodemailer');
   const { host, port, isSecure, auth } = server;
   const mayBePlain = channel.allowPrivate && auth === undefined;
@@ -95,12 +95,13 @@ async function mailerFor({ server, channel, context, signal, stepMs }: Sending) 
     port,
     secure: isSecure,
     ...(isSecure ? {} : mayBePlain ? { opportunisticTLS: true } : { requireTLS: true }),
-    // Also where the server offers no AUTH: it then refuses with a reason, instead of a mail by nobody.
+    // AUTH is tried also where the server does not offer it. It then refuses with a reason, instead of taking
+    // a mail by nobody.
     ...(auth ? { auth, forceAuth: true } : {}),
     tls: {
       ca: [...context.transport.roots],
       minVersion: 'TLSv1.2',
-      // Said aloud, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
+      // This is set explicitly, because NODE_TLS_REJECT_UNAUTHORIZED=0 changes the default.
       rejectUnauthorized: true,
       ...(isIP(host) === 0 ? { servername: host } : {}),
     },
@@ -154,15 +155,18 @@ export const createEmail = ({ sendMs, stepMs }: MailTimeouts): Channel => ({
 export const email = createEmail(defaultTimeouts);
 
 function subjectOf({ severity, title }: Brief, agentName: string | null): string {
-  // Else it might hold a word that is encoded (RFC 2047), and readers show what that stands for.
+  // A name might hold an encoded word (RFC 2047), and readers show what that stands for.
   const agent = plain(agentName ?? '', 80).replaceAll('=?', '= ?');
   return `[Postern] ${severity}: ${title}${agent === '' ? '' : ` (${agent})`}`;
 }
 
-/** Judges by the answer's code alone: its text is the server's, and the command may hold the password. */
+/**
+ * Returns the outcome of a failed mail by the code of the answer alone. The answer's text is the server's,
+ * and the command may hold the password.
+ */
 function outcomeOfMail(error: unknown): DeliveryOutcome {
   const { code, responseCode } = error as { readonly code?: unknown; readonly responseCode?: unknown };
-  // Errors of the mailer have a code of their own; all others are ours.
+  // Errors of the mailer have codes of their own; all other errors are the gateway's.
   if (error instanceof GatewayError || typeof code !== 'string') return outcomeOfFailure(error);
   if (code === 'EAUTH' || code === 'ENOAUTH')
     return {

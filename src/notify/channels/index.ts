@@ -7,7 +7,7 @@ import { slack } from './slack.ts';
 import { teams } from './teams.ts';
 import { webhook } from './webhook.ts';
 
-/** All kinds of destinations. */
+/** All kinds of destinations, by type. */
 export const channels: ReadonlyMap<ChannelType, Channel> = new Map(
   [slack, teams, discord, email, webhook, siem].map((it) => [it.type, it]),
 );

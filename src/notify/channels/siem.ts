@@ -7,7 +7,7 @@ import { toData } from '../payload.ts';
 import { toCef } from '../siem/cef.ts';
 import { toOcsf } from '../siem/ocsf.ts';
 
-/* Systems that collect events: three formats, and the envelopes that two of them want around. */
+/* Sends to systems that collect events: in three formats, and in envelopes that two of the systems want. */
 
 type Format = NotificationConfig['format'];
 type Post = {
@@ -49,7 +49,7 @@ const plainly: Envelope = (event, _message, { secret }) => ({
   body: typeof event === 'string' ? `${event}\n` : JSON.stringify(event),
 });
 
-/** The HTTP Event Collector. */
+/** Wraps an event for Splunk's HTTP Event Collector. */
 const splunk: Envelope = (event, { notice }, { url, secret, format }) => ({
   url: atPath(url, '/services/collector/event'),
   headers: { 'Content-Type': 'application/json', Authorization: `Splunk ${secret ?? ''}` },
@@ -64,11 +64,11 @@ const splunk: Envelope = (event, { notice }, { url, secret, format }) => ({
 
 const datadogStatus = { LOW: 'info', MEDIUM: 'warn', HIGH: 'error', CRITICAL: 'critical' } as const;
 
-/** Tags are of letters, digits and a few signs; a comma would begin another one. */
+/** Returns a tag, or none without a value. A comma would begin another tag; other signs are not taken. */
 const tag = (name: string, value: string | null): string[] =>
   value === null ? [] : [`${name}:${value.toLowerCase().replace(/[^a-z0-9_./-]/g, '_')}`];
 
-/** Logs, by version 2 of the intake. */
+/** Wraps an event for version 2 of Datadog's intake of logs. */
 const datadog: Envelope = (event, { notice }, { url, secret }) => ({
   url: atPath(url, '/api/v2/logs'),
   headers: { 'Content-Type': 'application/json', 'DD-API-KEY': secret ?? '' },

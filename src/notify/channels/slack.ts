@@ -6,14 +6,15 @@ import { postTo } from '../outcome.ts';
 import { type Button, buttonActions, writeButton } from '../slack-callback.ts';
 
 /*
- * Slack: Block Kit. Summaries are plain text, in which nothing is markup. Values are code spans with the
- * three characters escaped that begin mentions and links. `verbatim` keeps Slack from making links of names.
+ * Writes a message for Slack in Block Kit. Summaries are plain text, in which nothing is markup. Values are
+ * code spans with the three characters escaped that begin mentions and links. `verbatim` keeps Slack from
+ * making links of names.
  */
 
 const escapeSlack = (text: string): string =>
   text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 
-/** A span of code ends at its backtick, and nothing can stand for one inside. */
+/** Returns a text as a span of code. The span would end at a backtick, for which nothing can stand inside. */
 const toCode = (text: string): string => `\`${escapeSlack(text.replaceAll('`', "'"))}\``;
 
 const plainText = (text: string): object => ({ type: 'plain_text', text: escapeSlack(text), emoji: false });
@@ -21,7 +22,7 @@ const markdown = (text: string): object => ({ type: 'mrkdwn', text, verbatim: tr
 
 const toField = ({ label, value }: Fact): object => markdown(`*${label}*\n${toCode(value)}`);
 
-/** A header may have 150 characters, a section 3,000 and 10 fields of 2,000 each. */
+/** Returns the message. Slack takes headers of 150 characters, sections of 3,000 and 10 fields of 2,000. */
 export function toSlack(brief: Brief, button: Button | undefined, controlUrl: string | undefined): object {
   const { title, severity, summary, facts, hint } = brief;
   const context = [
@@ -29,7 +30,7 @@ export function toSlack(brief: Brief, button: Button | undefined, controlUrl: st
     controlUrl === undefined ? 'Postern' : `Postern at ${toCode(controlUrl)}`,
   ];
   return {
-    // The text for the client's notifications and for screen readers: our own words.
+    // This text is for the client's notifications and for screen readers. It has the gateway's own words.
     text: `${severity}: ${title}`,
     unfurl_links: false,
     unfurl_media: false,
@@ -61,7 +62,7 @@ function toActions(button: Button): object {
   };
 }
 
-/** Returns the message that replaces one with buttons once they are of no use any more. */
+/** Returns the message that replaces one with buttons when these are of no use any more. */
 export const toDecidedSlack = (title: string, summary: string, facts: readonly Fact[]): object => ({
   replace_original: true,
   text: title,
@@ -89,7 +90,7 @@ export const toNoteSlack = (
   text: escapeSlack(plain(text, 300)),
 });
 
-/** Buttons need somebody who can verify what comes back. */
+/** Returns the button of a message. Without a signing secret there is none: nobody could verify its press. */
 function buttonOf(message: Message, { name, signingSecret }: NotificationConfig): Button | undefined {
   const approvalId = approvalIdOf(message);
   const { tenantId } = message.notice;

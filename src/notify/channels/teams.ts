@@ -4,9 +4,9 @@ import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 
 /*
- * Microsoft Teams: an adaptive card in the envelope that webhooks of Workflows take. What strangers have
- * chosen stands in text runs, the one element of a card that knows no Markdown. Blocks of text and sets of
- * facts would make links of it.
+ * Writes a message for Microsoft Teams as an adaptive card, in the envelope that webhooks of Workflows take.
+ * What strangers have chosen stands in text runs, the one element of a card that knows no Markdown. Blocks of
+ * text and sets of facts would make links of it.
  */
 
 const colours: Readonly<Record<Band, string>> = {
@@ -16,7 +16,7 @@ const colours: Readonly<Record<Band, string>> = {
   CRITICAL: 'Attention',
 };
 
-/** `{{DATE(…)}}` and the like are filled in by clients, also in runs. */
+/** Breaks up `{{DATE(…)}}` and the like, which clients fill in, also in runs. */
 const literal = (text: string): string => text.replace(/\{(?=\{)/g, '{ ');
 
 const run = (text: string, more: object = {}): object => ({ type: 'TextRun', text: literal(text), ...more });

@@ -4,7 +4,7 @@ import type { Channel } from '../channel.ts';
 import { postTo } from '../outcome.ts';
 import { toData } from '../payload.ts';
 
-/** Any program that takes Standard Webhooks: `{type, timestamp, data}`, signed where there is a secret. */
+/** Sends to programs that take Standard Webhooks: `{type, timestamp, data}`, signed if there is a secret. */
 export const webhook: Channel = {
   type: 'webhook',
   send: (message, channel, context) =>
@@ -26,9 +26,9 @@ export const webhook: Channel = {
 };
 
 /**
- * Returns the fields that go with a body by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Several
- * keys sign side by side, so that a receiver can change to the next one whenever it likes; without any,
- * nothing is signed.
+ * Returns the fields that go with a body by Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`. Without
+ * keys there is no signature. Several keys sign side by side, so that a receiver can change to the next one
+ * whenever it likes.
  */
 function signedHeaders(
   keys: readonly Buffer[],

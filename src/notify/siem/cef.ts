@@ -2,14 +2,17 @@ import type { Band } from '../../core/call.ts';
 import { plain, toBrief } from '../brief.ts';
 import type { Message } from '../notice.ts';
 
-/* ArcSight's Common Event Format 0 is a line: a head parted by `|`, then `key=value` parted by spaces. */
+/* Writes a line of ArcSight's Common Event Format 0: a head parted by `|`, then `key=value` by spaces. */
 
 const severities: Readonly<Record<Band, number>> = { LOW: 3, MEDIUM: 5, HIGH: 8, CRITICAL: 10 };
 
-/** Escapes backslash and bar. The head has no way to write a line break, and `plain` leaves none. */
+/**
+ * Returns a field of the head, with backslash and bar escaped. `plain` leaves no line break, which none may
+ * have.
+ */
 const toHead = (text: string): string => plain(text, 512).replace(/[\\|]/g, '\\$&');
 
-/** In the extension the backslash and the equals sign. */
+/** Returns a value of the extension, with backslash and equals sign escaped. */
 const toValue = (text: string): string => plain(text, 1023).replace(/[\\=]/g, '\\$&');
 
 export function toCef(message: Message): string {

@@ -5,9 +5,9 @@ import type { Message } from '../notice.ts';
 import { toData } from '../payload.ts';
 
 /*
- * The Open Cybersecurity Schema Framework: each notice is a Detection Finding (category 2, class 4) with the
- * security control profile, since a gateway also decides. Fields without a name in the schema are under
- * `unmapped`.
+ * Writes events of the Open Cybersecurity Schema Framework. Each notice is a Detection Finding (category 2,
+ * class 4) with the security control profile, since a gateway also decides. Fields without a name in the
+ * schema are under `unmapped`.
  */
 
 const schemaVersion = '1.9.0';
@@ -24,13 +24,13 @@ const severities: Readonly<Record<Band, readonly [id: number, name: string]>> = 
 const activities = { 1: 'Create', 2: 'Update', 3: 'Close' } as const;
 const statuses = { 1: 'New', 2: 'In Progress', 4: 'Resolved' } as const;
 
-/** Returns the state of the finding, by that of its incident or approval. */
+/** Returns activity and status of the finding, by the state of its incident or approval. */
 function lifeOf(kind: EventKind, state: unknown): readonly [keyof typeof activities, keyof typeof statuses] {
   if (kind === 'incident.changed') return state === 'closed' ? [3, 4] : [2, 2];
   return kind === 'approval.decided' || kind === 'approval.expired' ? [3, 4] : [1, 1];
 }
 
-/** The action of the gateway: `action_id` and `disposition_id`. */
+/** The action of the gateway for each decision, as `action_id` and `disposition_id` with their names. */
 const dispositions: Partial<
   Record<EventKind, readonly [actionId: number, action: string, id: number, name: string]>
 > = {
@@ -86,7 +86,7 @@ export function toOcsf(message: Message): Record<string, unknown> {
   };
 }
 
-/** Returns the id of an incident or approval, the same in all its notices, for updates. */
+/** Returns the id of the finding. All notices of an incident or approval share it, so as to be updates. */
 function findingUid(data: Readonly<Record<string, unknown>>, noticeId: string): string {
   const id = data['incident_id'] ?? data['approval_id'] ?? data['trace_id'];
   return typeof id === 'string' && id !== '' ? id : noticeId;

@@ -7,8 +7,8 @@
     with gateway.guarded_urlopen("https://api.example.com/things") as answer:
         ...
 
-Whatever fails is a `PosternError` whose `code` says what; the key is in none of its fields. A failure on the way to the gateway, or of
-the gateway itself (5xx), is asked again once. Times are seconds.
+Whatever fails raises a `PosternError` whose `code` says what; none of its fields has the key. After a failure on the way to the gateway,
+or of the gateway itself (5xx), it asks once more. Times are seconds.
 """
 
 from __future__ import annotations
@@ -71,28 +71,28 @@ Finding = TypedDict("Finding", {"class": str, "kind": str, "location": str, "con
 class ScanResult:
     """The decision on a call, and why."""
 
-    #: ALLOW, DENY, SANITIZE or REQUIRE_APPROVAL
+    #: ALLOW, DENY, SANITIZE or REQUIRE_APPROVAL.
     decision: str
-    #: 0 to 1
+    #: Risk from 0 to 1.
     risk_score: float
-    #: LOW, MEDIUM, HIGH or CRITICAL
+    #: LOW, MEDIUM, HIGH or CRITICAL.
     risk_band: str
-    #: The deciding one first.
+    #: Codes of the reasons, the deciding one first.
     reason_codes: List[str]
     trace_id: str
     tool_name: str
     operation: str
     classifications: List[str]
     signals: List[Signal] = field(default_factory=list)
-    #: On SANITIZE: what to send instead, of the type of the body that was described.
+    #: The body to send instead, on SANITIZE. It has the type of the body that was described.
     sanitized_body: Any = None
-    #: On REQUIRE_APPROVAL: what to wait for.
+    #: The approval to wait for, on REQUIRE_APPROVAL.
     approval_id: Optional[str] = None
     policy_id: Optional[str] = None
     policy_name: Optional[str] = None
-    #: In monitor mode: the decision that would have stood.
+    #: The decision that would have stood, in monitor mode.
     would_be: Optional[str] = None
-    #: How the call leaves the scope of an ephemeral key.
+    #: Ways in which the call leaves the scope of an ephemeral key.
     violations: List[str] = field(default_factory=list)
     findings: List[Finding] = field(default_factory=list)
     matched_rules: List[Fields] = field(default_factory=list)
@@ -107,9 +107,9 @@ class ResponseScanResult:
 
     data_classes: List[str]
     fields_redacted_count: int
-    #: Equal for equal content.
+    #: A fingerprint that is equal for equal content.
     content_fingerprint: str
-    #: Whether the content gives orders to the agent that reads it.
+    #: Tells whether the content gives orders to the agent that reads it.
     injection_detected: bool
     injection_score: float
     trace_id: Optional[str] = None
@@ -117,14 +117,14 @@ class ResponseScanResult:
 
 @dataclass(frozen=True)
 class ApprovalResult:
-    """What became of an approval."""
+    """The outcome of an approval."""
 
     approval_id: str
-    #: pending, approved, denied or expired
+    #: pending, approved, denied or expired.
     status: str
     expires_at: str
     decided_at: Optional[str] = None
-    #: What the analyst has written.
+    #: A text that the analyst has written.
     note: Optional[str] = None
 
 
@@ -132,7 +132,7 @@ class ApprovalResult:
 class EphemeralKey:
     """A key that ends by itself."""
 
-    #: The key itself. It is shown once, here, and in no `repr`.
+    #: The key itself, which is shown only here, and in no `repr`.
     key: str = field(repr=False)
     key_id: str
     prefix: str
@@ -141,7 +141,7 @@ class EphemeralKey:
 
 
 class PosternError(Exception):
-    """Whatever fails in this module. `code` is one of the gateway's (`RATE_LIMITED`, `INVALID_KEY`, …), or of this side:
+    """Says what failed in this module. `code` is one of the gateway's (`RATE_LIMITED`, `INVALID_KEY`, …), or of this side:
     GATEWAY_UNREACHABLE, GATEWAY_TIMEOUT, INVALID_ANSWER, HTTP_ERROR, BODY_TOO_LARGE, UNSUPPORTED_REQUEST, TOO_MANY_REDIRECTS,
     REDIRECT_REFUSED."""
 
@@ -169,7 +169,7 @@ class PosternError(Exception):
 
 
 class PosternDenied(PosternError):
-    """A guarded call that may not be made, by policy or by an analyst. Nothing of it was sent."""
+    """Says that a guarded call may not be made, by policy or by an analyst. Nothing of it was sent."""
 
     def __init__(self, result: ScanResult, approval: Optional[ApprovalResult] = None) -> None:
         note = approval.note if approval else None
@@ -182,7 +182,7 @@ class PosternDenied(PosternError):
 
 
 class PosternApprovalRequired(PosternError):
-    """A guarded call that nobody has approved: not yet (`pending`), or not in time (`expired`). Nothing of it was sent."""
+    """Says that nobody has approved a guarded call: not yet (`pending`), or not in time (`expired`). Nothing of it was sent."""
 
     def __init__(self, result: ScanResult, approval_status: str) -> None:
         detail = (result.explanation or ["The call needs an approval."])[0]
@@ -198,16 +198,16 @@ _ANSWER_BYTES_MAX = 1 << 24
 _ITEMS_MAX = 10_000
 _DETAIL_LENGTH_MAX = 2000
 _ERRORS_MAX = 100
-# Without Retry-After the second attempt comes after this time and up to as much again: those who failed together come apart.
+# Without Retry-After, the second attempt comes after this time and up to as much again, so that clients that failed together come apart.
 _RETRY_SECONDS = 0.1
-# The gateway takes a body and 64 KB more; a text whose escapes add more than this is sent in base64.
+# The gateway takes a body and 64 KB more. A text whose escapes add more than this is sent in base64.
 _ESCAPES_MAX = 32_768
 _POLL_SECONDS_MAX = 30
 _GRACE_SECONDS = 10.0
 _REST_SECONDS = 0.25
 _FAILURES_MAX = 6
 _FAILURE_REST_MAX = 8.0
-# An approval may be used by the twin of a call, and the call then needs another one.
+# An identical call may use an approval first, and this one then needs another.
 _APPROVALS_MAX = 3
 _REDIRECTS_MAX = 10
 
@@ -218,7 +218,7 @@ _STATES = ("pending", "approved", "denied", "expired")
 
 
 class Postern:
-    """A gateway, as an agent uses it. Safe to share between threads; there is nothing to close."""
+    """A gateway, as an agent uses it. Threads may share it, and there is nothing to close."""
 
     def __init__(
         self,
@@ -242,7 +242,7 @@ class Postern:
         parts = urllib.parse.urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.query or parts.fragment:
             raise ValueError("url must be that of the gateway: http or https, without user, query or fragment")
-        # Said here, since http.client would quote the key in what it says of a header that is not valid.
+        # The key is checked here, since http.client would quote it in what it says of a header that is not valid.
         if not re.fullmatch(r"[\x21-\x7e]{1,512}", key):
             raise ValueError("key must be an API key")
         if not re.fullmatch(r"[A-Za-z0-9-]{1,64}", header_word):
@@ -273,7 +273,7 @@ class Postern:
         context: Optional[str] = None,
         env: Optional[str] = None,
     ) -> ScanResult:
-        """The decision on an intended call. `body` is a text, bytes, or any value that JSON has. Nothing is sent but to the gateway."""
+        """Returns the decision on an intended call. `body` is a text, bytes, or any value that JSON has. Nothing is sent but to the gateway."""
         described, to_sanitized = _describe_body(body, headers)
         request = {"method": method, "url": url, **described, **self._caller}
         request.update(_caller_fields(agent_id, agent_name, runtime_type, context, env))
@@ -306,8 +306,8 @@ class Postern:
         verbs: Optional[Sequence[str]] = None,
         description: Optional[str] = None,
     ) -> EphemeralKey:
-        """A key that ends by itself, after `ttl_seconds` (default 600) or `max_uses`. Of `tools` and `verbs` absent means all, empty
-        none."""
+        """Returns a key that ends by itself, after `ttl_seconds` (default 600) or `max_uses`. For `tools` and `verbs`, absent means all
+        and empty none."""
         scope = {name: list(value) for name, value in (("tools", tools), ("verbs", verbs)) if value is not None}
         request = {"ttl_seconds": ttl_seconds, "max_uses": max_uses, "scope": scope or None, "description": description}
         return _to_ephemeral_key(self._ask("POST", "/v1/keys/ephemeral", request))
@@ -321,7 +321,7 @@ class Postern:
         failures = 0
         while True:
             left = max(0.0, ends_at - time.monotonic())
-            # Whole seconds can be asked for; what is left below one is rested, and then looked once more.
+            # Only whole seconds can be asked for. A rest below one second is slept, and then the approval is looked at once more.
             poll = min(_POLL_SECONDS_MAX, int(left))
             rests = min(_REST_SECONDS, left)
             try:
@@ -343,7 +343,7 @@ class Postern:
         data: Any = None,
         timeout: Optional[float] = None,
     ) -> Any:
-        """`urllib.request.urlopen` that asks first; see `guard`."""
+        """Opens a URL as `urllib.request.urlopen` does, after asking the gateway; see `guard`."""
         return self.guard()(url, data, timeout)
 
     def guard(
@@ -360,8 +360,8 @@ class Postern:
         context: Optional[str] = None,
         env: Optional[str] = None,
     ) -> Callable[..., Any]:
-        """An `urlopen(url, data=None, timeout=None)` that asks the gateway before each request, those that redirects lead to included,
-        and sends what was judged, byte for byte, once. It raises `PosternDenied` where the call may not be made, and
+        """Returns an `urlopen(url, data=None, timeout=None)` that asks the gateway before each request, those that redirects lead to
+        included. It sends what was judged, byte for byte, once. It raises `PosternDenied` where the call may not be made, and
         `PosternApprovalRequired` where nobody approves it in time (`on_approval="wait"`) or at once (`"raise"`). Whatever goes wrong
         before a request, the gateway being away included, ends in an error and nothing is sent."""
         if on_approval not in ("wait", "raise"):
@@ -394,7 +394,7 @@ class Postern:
         return _to_approval_result(self._ask("GET", path, timeout=poll + _GRACE_SECONDS), approval_id)
 
     def _judge(self, call: _Call, caller: Fields, waits: float) -> _Call:
-        """The call as it may be sent."""
+        """Returns the call as it may be sent. Raises where it may not."""
         ends_at = time.monotonic() + waits
         for approvals in range(1, _APPROVALS_MAX + 1):
             headers = {name: _to_described(value) for name, value in call.headers.items()}
@@ -416,7 +416,7 @@ class Postern:
         raise PosternApprovalRequired(result, "pending")
 
     def _ask(self, method: str, path: str, request: Optional[Fields] = None, timeout: Optional[float] = None) -> Any:
-        """The JSON of the answer. Asked again once after what may pass."""
+        """Returns the JSON of the answer. After a failure that may be over soon, it asks once more."""
         seconds = self._timeout if timeout is None else timeout
         ends_at = time.monotonic() + seconds
         body = None
@@ -441,7 +441,7 @@ class Postern:
         timer.start()
         try:
             connection.connect()
-            # Where it came while nothing was connected, it had nothing to end.
+            # A timer that ran out while nothing was connected had nothing to end.
             if late.is_set():
                 raise http.client.IncompleteRead(b"")
             connection.request(method, self._prefix + path, body, self._headers(method, body))
@@ -450,7 +450,7 @@ class Postern:
             if late.is_set():
                 raise http.client.IncompleteRead(b"")
         except (OSError, http.client.HTTPException, ValueError) as error:
-            # Of what failed only its name is told: the parser of HTTP quotes what it did not understand, which may be the request with its key.
+            # Only the name of the failure is told: the parser of HTTP quotes what it did not understand, which may be the request with its key.
             name = type(error).__name__
             if late.is_set() or isinstance(error, socket.timeout):
                 raise PosternError("GATEWAY_TIMEOUT", f"The gateway has not answered within {seconds:g} s.") from None
@@ -471,7 +471,7 @@ class Postern:
         headers = {"Authorization": f"Bearer {self._key}", "Accept": "application/json"}
         if body is not None:
             headers["Content-Type"] = "application/json"
-        # New for each attempt: a request that failed has used up its nonce.
+        # These are new for each attempt, since a request that failed has used up its nonce.
         if self._replay_protection and method == "POST":
             headers[f"X-{self._header_word}-Timestamp"] = str(int(time.time()))
             headers[f"X-{self._header_word}-Nonce"] = secrets.token_hex(16)
@@ -501,7 +501,7 @@ def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
         try:
             sock.shutdown(socket.SHUT_RDWR)
         except OSError:
-            # It has ended by itself.
+            # The connection has ended by itself.
             pass
 
 
@@ -522,7 +522,7 @@ def _caller_fields(
     return {name: value for name, value in fields.items() if value is not None}
 
 
-# What goes wrong, and whether to ask again.
+# Failures, and whether to ask again.
 
 
 def _is_passing(error: PosternError) -> bool:
@@ -530,19 +530,19 @@ def _is_passing(error: PosternError) -> bool:
 
 
 def _may_pass(error: PosternError) -> bool:
-    """Also where many wait with one key: a place becomes free."""
+    """Tells whether a failure may be over soon. That holds also where many wait with one key, since a place becomes free."""
     return _is_passing(error) or error.code in ("RATE_LIMITED", "GATEWAY_TIMEOUT")
 
 
 def _wait_before_retry(error: PosternError) -> Optional[float]:
-    """None where asking again would not help, or is not wanted."""
+    """Returns the seconds before asking again; None where that would not help, or is not wanted."""
     if not _is_passing(error):
         return None
     return error.retry_after if error.retry_after is not None else _RETRY_SECONDS * (1 + random.random())
 
 
 def _read_retry_after(value: Optional[str]) -> Optional[float]:
-    """Seconds or a date (RFC 9110, 10.2.3)."""
+    """Returns `Retry-After`, seconds or a date (RFC 9110, 10.2.3), in seconds; None where it is neither."""
     if value is None:
         return None
     if re.fullmatch(r"[0-9]{1,9}", value):
@@ -550,12 +550,12 @@ def _read_retry_after(value: Optional[str]) -> Optional[float]:
     try:
         at = email.utils.parsedate_to_datetime(value).timestamp()
     except (TypeError, ValueError, IndexError, OverflowError):
-        # What is neither asks for nothing.
+        # A text that is neither asks for nothing.
         return None
     return max(0.0, at - time.time())
 
 
-# What the gateway answers, checked field by field: what is not as promised is no answer, and nothing is sent on its word.
+# Answers of the gateway, checked field by field. An answer that is not as promised counts as none, so that nothing is sent on its word.
 
 
 def _refuse_constant(name: str) -> Any:
@@ -563,7 +563,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _parse(content: bytes) -> Any:
-    """None where it is not JSON: the message of the parser would quote the text."""
+    """Returns the value of a JSON text; None where it is none, since the message of the parser would quote the text."""
     try:
         return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
@@ -571,7 +571,7 @@ def _parse(content: bytes) -> Any:
 
 
 def _without(key: str, value: Any) -> Any:
-    """Whoever answers may say the key again, also escaped, and errors are shown to many."""
+    """Returns a value without the key. An answer may repeat the key, also escaped, and errors are shown to many."""
     if isinstance(value, str):
         return value.replace(key, "[key]")
     if isinstance(value, list):
@@ -694,7 +694,7 @@ def _to_response_scan_result(answer: Any) -> ResponseScanResult:
 
 
 def _to_approval_result(answer: Any, approval_id: str) -> ApprovalResult:
-    """What became of this approval: an answer about another one is none."""
+    """Returns what became of the approval. Raises for an answer about another one."""
     it = _to_fields(answer)
     if str(_check(it, "approval_id", _is_uuid)).lower() != approval_id.lower():
         raise _wrong("approval_id")
@@ -719,7 +719,7 @@ def _to_ephemeral_key(answer: Any) -> EphemeralKey:
 
 
 def _to_problem(status: int, answer: Any, retry_after: Optional[float]) -> PosternError:
-    """A failure as the gateway tells it. What answers need not be the gateway: of what is not a problem only the status counts."""
+    """Returns the error for a failure. Of an answer that is no problem of a gateway only the status counts."""
     it: Fields = answer if isinstance(answer, dict) else {}
     code, detail = it.get("code"), it.get("detail")
     is_problem = isinstance(code, str) and re.fullmatch(r"[A-Z0-9_]{1,64}", code) is not None
@@ -746,12 +746,12 @@ def _to_field_errors(value: Any) -> List[FieldError]:
     return errors
 
 
-# What is described to the gateway.
+# Descriptions for the gateway.
 
 
 def _describe_body(body: Any, headers: Optional[Headers]) -> Tuple[Fields, Callable[[Any], Any]]:
-    """Bytes as text where they are just that, else in base64, so that the gateway reads the very bytes that are sent; any other value
-    as it is. And how the sanitised body is read."""
+    """Describes a body, and returns how the sanitized body is read. Bytes become text where they are just that, else base64, so that the
+    gateway reads the very bytes that are sent. Any other value stays as it is."""
     if body is None:
         return {}, lambda value: value
     if not isinstance(body, (bytes, bytearray, memoryview)):
@@ -766,7 +766,7 @@ def _describe_body(body: Any, headers: Optional[Headers]) -> Tuple[Fields, Calla
 
 
 def _is_coded(headers: Optional[Headers]) -> bool:
-    """Text is described as it stands; what headers say of its coding counts for bytes alone."""
+    """Tells whether headers name a coding. Such bytes go as base64, since codings count for bytes alone, and text is taken as it stands."""
     return any(name.lower() in ("content-encoding", "x-amz-content-sha256") for name in headers or ())
 
 
@@ -774,7 +774,7 @@ def _to_text(content: bytes) -> Optional[str]:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError:
-        # That is the answer: these bytes are no text.
+        # These bytes are no text, which is the answer.
         return None
 
 
@@ -795,19 +795,19 @@ def _from_base64(value: Any) -> bytes:
 
 
 def _to_described(value: str) -> str:
-    """A header as the text whose UTF-8 is what is sent: so the gateway takes it."""
+    """Returns a header as the text whose UTF-8 is what is sent, as the gateway takes it."""
     try:
         return value.encode("latin-1").decode("utf-8")
     except UnicodeError:
         raise _unsupported("A header of a guarded call is neither ASCII nor UTF-8.") from None
 
 
-# What a guard sends.
+# Calls that a guard sends.
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call as it will be sent. All of it is read once, before the gateway is asked: what changes meanwhile makes no other call of it."""
+    """A call as it will be sent. All of it is read once, before the gateway is asked, so that later changes make no other call of it."""
 
     method: str
     url: str
@@ -816,7 +816,7 @@ class _Call:
 
 
 class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """An allowed address could lead to one that was not judged."""
+    """Follows no redirect, since an allowed address could lead to one that was not judged."""
 
     def http_error_302(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any) -> None:
         return None
@@ -824,7 +824,7 @@ class _NoRedirects(urllib.request.HTTPRedirectHandler):
     http_error_301 = http_error_303 = http_error_307 = http_error_308 = http_error_302
 
 
-# Only what all readers of URLs read alike: no user, no backslash, no dot segment, in whatever spelling.
+# Matches only URLs that all readers read alike, without user or backslash; the next one finds dot segments, in whatever spelling.
 _URL = re.compile(
     r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9._-]*)|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?(?:[/?][A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*)?"
 )
@@ -843,7 +843,7 @@ def _unsupported(detail: str) -> PosternError:
 
 
 def _to_target(url: str) -> str:
-    """Without the fragment, which is never sent."""
+    """Returns a URL without its fragment, which is never sent. Raises for one that readers could read differently."""
     target = url.split("#", 1)[0]
     path = target.split("?", 1)[0]
     if not _URL.fullmatch(target) or _DOT_SEGMENT.search(path):
@@ -855,12 +855,12 @@ def _take_call(url: Union[str, urllib.request.Request], data: Any, bytes_max: in
     request = url if isinstance(url, urllib.request.Request) else urllib.request.Request(url)
     body = _read_body(request.data if data is None else data, bytes_max)
     method = request.get_method()
-    # As urllib does where only `data` says that there is a body.
+    # urllib sends POST as well where only `data` says that there is a body.
     if body is not None and data is not None and getattr(request, "method", None) is None:
         method = "POST"
     target = _to_target(request.full_url)
     _check_host(target, request.get_header("Host"))
-    # urllib writes these for the body that is sent.
+    # urllib writes these itself, for the body that is sent.
     dropped = ("content-length", "transfer-encoding", "host")
     headers = {name: value for name, value in request.header_items() if name.lower() not in dropped}
     if body is not None and not any(name.lower() == "content-type" for name in headers):
@@ -872,7 +872,7 @@ def _take_call(url: Union[str, urllib.request.Request], data: Any, bytes_max: in
 
 
 def _check_host(url: str, host: Optional[str]) -> None:
-    """Another host in a header than in the URL would reach another place than the one that is judged."""
+    """Raises for a `Host` other than the URL's. It would reach another place than the one that is judged."""
     if host is not None and host.lower() != urllib.parse.urlsplit(url).netloc.lower():
         raise _unsupported("The Host of a guarded call must be that of its URL.")
 
@@ -906,13 +906,13 @@ def _with_sanitized_body(call: _Call, sanitized: Optional[bytes]) -> _Call:
         raise _wrong("sanitized_body")
     if sanitized is None or sanitized == (call.body or b""):
         return call
-    # Say something of the body as it was: of another one they would be wrong.
+    # Headers that say something of the body as it was would be wrong of another one.
     headers = {name: value for name, value in call.headers.items() if not _FIELDS_OF_BODY.fullmatch(name)}
     return _Call(call.method, call.url, headers, sanitized)
 
 
 def _send(opener: urllib.request.OpenerDirector, call: _Call, timeout: Optional[float]) -> Any:
-    """The answer, or the call that it leads to."""
+    """Returns the answer to a call, or the call that it leads to."""
     request = urllib.request.Request(call.url, data=call.body, headers=call.headers, method=call.method)
     try:
         return opener.open(request) if timeout is None else opener.open(request, timeout=timeout)
@@ -925,7 +925,7 @@ def _send(opener: urllib.request.OpenerDirector, call: _Call, timeout: Optional[
 
 
 def _next_call(call: _Call, status: int, location: Optional[str]) -> Optional[_Call]:
-    """By the rules of fetch (HTTP-redirect fetch); None where it leads nowhere."""
+    """Returns the call that a redirect leads to, by the rules of fetch (HTTP-redirect fetch); None where there is none."""
     if status not in (301, 302, 303, 307, 308) or location is None:
         return None
     try:

@@ -18,10 +18,10 @@ async function load(): Promise<void> {
   names.value = found;
 }
 
-/** Returns the names of the first 5,000 agents by id; empty for who may not list them. */
+/** Returns the names of the first 5,000 agents by id; empty for a session that may not list them. */
 export function useNames(): ReadonlyMap<string, string> {
   useEffect(() => {
-    // Without them, ids are shown.
+    // Without names, ids are shown.
     load().catch(() => undefined);
   }, []);
   return names.value;

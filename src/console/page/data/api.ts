@@ -1,13 +1,13 @@
 import { signal } from '@preact/signals';
 
-/* The page calls the public API with the session's cookie and the token that proves that the page asks. */
+/* Calls the public API with the session's cookie, and with the token that proves that this page asks. */
 
 interface InvalidField {
   readonly path: string;
   readonly message: string;
 }
 
-/** A failure that the API answered instead of what was asked for. */
+/** Says that the API answered a failure instead of what was asked for. */
 export class ApiProblem extends Error {
   readonly status: number;
   readonly code: string;
@@ -20,7 +20,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Who is signed in; undefined before it is known, null when nobody is. */
+/** The session of whoever is signed in. */
 export interface Session {
   readonly session_id: string;
   readonly csrf_token: string;
@@ -31,10 +31,10 @@ export interface Session {
 }
 export const session = signal<Session | null | undefined>(undefined);
 
-/** Tells the sign-in that a session was there, and has ended by itself. */
+/** Set when a session has ended by itself, which the sign-in then says. */
 export const hasEnded = signal(false);
 
-/** The tenant that is looked at; undefined for that of the session. The admin secret may choose. */
+/** The tenant that the admin secret has chosen to look at; undefined for that of the session. */
 export const chosenTenant = signal<string | undefined>(undefined);
 
 export type Query = Readonly<Record<string, string | number | undefined>>;
@@ -42,12 +42,12 @@ export type Query = Readonly<Record<string, string | number | undefined>>;
 interface Asked {
   readonly query?: Query | undefined;
   readonly body?: unknown;
-  /** Sent as it is, in place of JSON. */
+  /** A body that is sent as it is, in place of JSON. */
   readonly text?: { readonly type: string; readonly content: string } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Returns the address of an endpoint, beside the page: a path prefix in front of the daemon stays. */
+/** Returns the address of an endpoint, relative to the page: a path prefix in front of the daemon stays. */
 export function apiUrl(path: string, query: Query = {}): string {
   const url = new URL(`..${path}`, document.baseURI);
   if (chosenTenant.value !== undefined && path.startsWith('/v1/'))
@@ -104,7 +104,7 @@ export const get = <T>(path: string, query?: Query, signal?: AbortSignal): Promi
 
 export const post = <T>(path: string, body?: unknown): Promise<T> => call('POST', path, { body });
 
-/** Tells whether the session may do this; a hint for the page only, the server decides. */
+/** Tells whether the session has one of the permissions. It is a hint for the page: the server decides. */
 export const may = (...permissions: readonly string[]): boolean => {
   const held = session.value?.permissions ?? [];
   return held.includes('admin') || permissions.some((it) => held.includes(it));

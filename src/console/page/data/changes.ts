@@ -3,17 +3,17 @@ import { useState } from 'preact/hooks';
 import { apiUrl } from './api.ts';
 import { useStream } from './stream.ts';
 
-/* The server names the area in which something has changed. The page then reads anew what it shows of it. */
+/* Counts changes by area, as the server names it. The page then reads anew what it shows of the area. */
 
 const areas = ['approval', 'incident', 'agent', 'tenant', 'policy', 'key', 'credential', 'session'] as const;
 export type Area = (typeof areas)[number];
 
-/** How often something was heard of each area. */
+/** Counts of the changes that were heard of, by area. */
 export const heard = Object.fromEntries(areas.map((it) => [it, signal(0)])) as Readonly<
   Record<Area, Signal<number>>
 >;
 
-/** Listens while the frame stands; answers whether it is connected. */
+/** Listens for changes while the frame stands. Tells whether it is connected. */
 export function useChanges(): boolean {
   const [isOpen, setOpen] = useState(false);
   const count = (area: Area) => () => {

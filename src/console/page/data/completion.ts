@@ -10,7 +10,7 @@ interface Completion {
 
 const wordsMax = 12;
 
-/** The keys of a mapping, by the key that it belongs to. */
+/** Keys of a mapping, by the key that the mapping belongs to. */
 const keysIn: Readonly<Record<string, readonly string[]>> = {
   '': policyKeys,
   rules: ruleKeys,
@@ -20,13 +20,13 @@ const keysIn: Readonly<Record<string, readonly string[]>> = {
 };
 
 interface Place {
-  /** The key that the mapping or list around the cursor belongs to; empty for the policy itself. */
+  /** The key that the mapping or list around the cursor belongs to; '' for the policy itself. */
   readonly owner: string;
-  /** In a `[…]`, or behind `key:`. */
+  /** Tells whether the cursor stands in a `[…]`, or behind `key:`. */
   readonly isValue: boolean;
 }
 
-/** Returns words for the cursor. Without a begun word they are only values, or all where `isAsked`. */
+/** Returns the words that fit. Before a word is begun, these are values only, or all where `isAsked`. */
 export function completionAt(text: string, at: number, isAsked: boolean): Completion {
   const before = text.slice(0, at);
   const begun = /[\w-]*$/.exec(before)?.[0] ?? '';
@@ -54,7 +54,7 @@ function placeOf(before: string): Place {
   return { owner: open.key ?? ownerOfLine(before.slice(0, open.at)), isValue: false };
 }
 
-/** Returns the last `{` or `[` that is not closed, with the key before it. */
+/** Returns the last `{` or `[` that is not closed, with the key before it; undefined where there is none. */
 function openBracket(before: string): { at: number; sign: string; key: string | undefined } | undefined {
   let closed = 0;
   for (let at = before.length - 1; at >= 0; at -= 1) {
@@ -82,5 +82,5 @@ function ownerOfLine(before: string): string {
   return '';
 }
 
-/** Returns the column at which the first key of a line begins: `- ` belongs to the indentation. */
+/** Returns the column at which the first key of a line begins. `- ` belongs to the indentation. */
 const depthOf = (line: string): number => /^[\s-]*/.exec(line)?.[0].length ?? 0;

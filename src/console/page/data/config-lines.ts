@@ -4,9 +4,9 @@ import type { Shown, ShownConfig } from './config.ts';
 export interface ConfigLine {
   readonly path: string;
   readonly value: string;
-  /** The place where it is set; undefined if nobody has set it. */
+  /** The place where the value is set; undefined where nobody has set it. */
   readonly origin: ValueOrigin | undefined;
-  /** It differs from the default, since it follows from what is set elsewhere. */
+  /** Tells whether a value that nobody has set differs from its default, since it follows from others. */
   readonly isDerived: boolean;
 }
 
@@ -37,7 +37,7 @@ export function configLinesOf({ config, defaults, origins }: ShownConfig): reado
 const isTable = (value: unknown): value is Shown =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** Finds the origin of the value, of what it stands in, or for a tenant of what holds for all tenants. */
+/** Returns the origin of a value, or of what it stands in, or for a tenant of what holds for all tenants. */
 function originAt(known: ReadonlyMap<string, ValueOrigin>, path: string): ValueOrigin | undefined {
   for (let at = path; at !== ''; at = at.slice(0, Math.max(0, at.lastIndexOf('.')))) {
     // Times are shown in milliseconds, and are written with their unit.
@@ -48,7 +48,7 @@ function originAt(known: ReadonlyMap<string, ValueOrigin>, path: string): ValueO
   return inherited === undefined ? undefined : originAt(known, inherited);
 }
 
-/** `line 12`, `SLACK_URL of the environment, line 12`, `--listen`, `the first start`. */
+/** Returns an origin in words, such as `line 12, from SLACK_URL` or `--listen of the command line`. */
 export function originWord({ from, line, name }: ValueOrigin): string {
   if (from === 'first start') return 'the first start';
   if (from === 'command line') return `${name} of the command line`;

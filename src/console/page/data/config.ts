@@ -1,7 +1,7 @@
 import type { ValueOrigin } from '../../../config/origins.ts';
 import { get } from './api.ts';
 
-/** A value of the configuration: names in snake_case, secrets hidden. */
+/** A part of the configuration, with names in snake_case and secrets hidden. */
 export type Shown = Readonly<Record<string, unknown>>;
 
 export interface ShownConfig {
@@ -14,7 +14,7 @@ export interface ShownConfig {
 export const fetchConfig = (signal?: AbortSignal): Promise<ShownConfig> => get('/v1/config', {}, signal);
 
 export interface ProxyPlace {
-  /** `host:port` */
+  /** The `host:port` of the proxy. */
   readonly proxy: string;
   readonly caFile: string;
   readonly isKnown: boolean;
@@ -25,7 +25,7 @@ type Listener = { readonly host?: string; readonly port?: number };
 const under = (value: unknown, name: string): unknown =>
   typeof value === 'object' && value !== null ? (value as Shown)[name] : undefined;
 
-/** Tells where agents find the proxy; guessed if the session may not read the configuration. */
+/** Returns where agents find the proxy. It is guessed where the session may not read the configuration. */
 export async function proxyPlace(): Promise<ProxyPlace> {
   const guessed = { proxy: `${location.hostname}:8080`, caFile: 'certs/ca.pem', isKnown: false };
   try {

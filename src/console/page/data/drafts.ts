@@ -1,12 +1,12 @@
 import { chosenTenant, session } from './api.ts';
 
-/* Texts that somebody has changed and not applied, so that neither another page nor the end of a session loses them. */
+/* Keeps changed texts that are not applied, so that neither another page nor a session's end loses them. */
 
 const draftsMax = 20;
 const drafts = new Map<string, string>();
 let owner: string | undefined;
 
-/** Returns the drafts of who is signed in: whoever else signs in here sees none of them. */
+/** Returns the drafts of whoever is signed in. Anybody else who signs in here sees none of them. */
 function ownDrafts(): Map<string, string> {
   const { tenant_id, subject } = session.value ?? {};
   const now = `${chosenTenant.value ?? tenant_id} ${subject}`;
@@ -17,7 +17,7 @@ function ownDrafts(): Map<string, string> {
 
 export const draftOf = (name: string): string | undefined => ownDrafts().get(name);
 
-/** Keeps a text that differs from what stands; of too many the oldest goes. */
+/** Keeps a text that differs from `standing`. Of too many drafts, the oldest is dropped. */
 export function keepDraft(name: string, text: string, standing: string): void {
   const own = ownDrafts();
   own.delete(name);

@@ -1,6 +1,6 @@
 const stringOrSpace = /("(?:[^"\\]|\\.)*")|\s+/g;
 
-/** Parses JSON exactly; undefined where reading it would lose something, such as a repeated key. */
+/** Returns the value of a JSON text; undefined where reading would lose something, such as a repeated key. */
 export function readExact(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

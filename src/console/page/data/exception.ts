@@ -4,9 +4,9 @@ import type { PolicyText } from './policy-call.ts';
 /** A policy with the rule that lets a call through. */
 interface ProposedChange {
   readonly name: string;
-  /** `file`: it stands in a file, which the API cannot change. */
+  /** The place of the policy. The API cannot change one of a `file`. */
   readonly source: 'api' | 'file';
-  /** Null where there is no such policy yet. */
+  /** Version of the policy; null where there is no such policy yet. */
   readonly version: number | null;
   readonly rule: { readonly rule_id: string };
   readonly policy: PolicyText;
@@ -14,7 +14,7 @@ interface ProposedChange {
 
 /** The smallest rules that would let a recorded call through, as the policies stand now. */
 export interface Exception {
-  /** Why no rule lets it through, and what does; null where one does. */
+  /** The reason why no rule lets the call through, and what does; null where a rule does. */
   readonly because: string | null;
   readonly summary: string;
   /** Sentences on what else the rules let through. */

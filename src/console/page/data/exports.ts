@@ -1,6 +1,6 @@
 import type { ProxyPlace } from './config.ts';
 
-/* Writes the settings with which an agent leaves through the gate, ready to be copied. */
+/* Writes the settings with which an agent leaves through the gateway, ready to be copied. */
 
 interface Export {
   readonly word: string;

@@ -2,40 +2,42 @@ import { readExact } from './exact-json.ts';
 import type { Approval } from './types.ts';
 
 /*
- * Held calls that differ in one argument stand on one card. Agents write these calls, and who decides sees
- * one of them. A call that may differ in anything else, seen or not, stands alone.
+ * Puts held calls that differ in one argument on one card. Agents write these calls, and whoever decides sees
+ * one of them. So a call that may differ in anything else, seen or not, stands alone.
  */
 
 interface Difference {
-  /** `$.amount`, or `the address`. */
+  /** Path of the argument in the body, such as `$.amount`, or `the address`. */
   readonly place: string;
-  /** One for each call, in their order: the address as it is, or JSON if it is a value of a body. */
+  /** Values of the argument, one for each call in their order: the address, or a body's value as JSON. */
   readonly values: readonly string[];
 }
 
 export interface Group {
   readonly key: string;
   readonly approvals: readonly Approval[];
-  /** Undefined for one call alone, and where all are the same. */
+  /** The argument that differs; undefined for one call alone, and where all calls are the same. */
   readonly difference: Difference | undefined;
 }
 
-/** The path and the value of each, in their order. */
+/** Paths and values of all arguments of a call, in their order. */
 type Leaves = readonly (readonly [path: string, value: string])[];
 
 const leavesMax = 400;
-/** A value that differs is shown whole: it is no longer than this, and there are no more than those. */
+/** Characters of a value that differs, and (below) values of a card, so that all are shown whole. */
 const valueLengthMax = 80;
 const shownValuesMax = 60;
 
-/** Stands for what was taken out of a call, cut off it, or is no text: two calls may differ there unseen. */
+/**
+ * Matches what stands for content that was taken out, cut off, or is no text. Calls may differ there unseen.
+ */
 const hidden = /\[REDACTED|…|\ufffd/;
 /** Matches what leaves no mark of its own on a screen, more than one space included. */
 const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}]|[^\S ]|\s{2}/u;
 
 const plainName = /^[A-Za-z_]\w*$/;
 
-/** Takes apart what a call says; undefined where not all of it can be compared. */
+/** Returns the arguments of a call; undefined where not all of them can be compared. */
 function leavesOf({ url, body_preview: text, body_bytes: bytes }: Approval): Leaves | undefined {
   if (hidden.test(url) || hidden.test(text)) return undefined;
   const leaves: [string, string][] = [['the address', url]];
@@ -58,7 +60,7 @@ function stepTo(name: string, isIndex: boolean): string {
   return plainName.test(name) ? `.${name}` : `[${JSON.stringify(name)}]`;
 }
 
-/** At which leaf two calls differ: one, none (null), or too many (undefined). */
+/** Returns the index of the one leaf in which two calls differ; null for none, undefined for too many. */
 function differenceOf(a: Leaves, b: Leaves): number | null | undefined {
   if (a.length !== b.length) return undefined;
   let found: number | null = null;
@@ -77,13 +79,13 @@ const isShownWhole = (value: string): boolean => value.length <= valueLengthMax 
 interface Open {
   readonly first: Leaves;
   place: number | null;
-  /** Those at the place that differs. */
+  /** Values at the place that differs. */
   readonly values: Set<string>;
   readonly leaves: Leaves[];
   readonly approvals: Approval[];
 }
 
-/** Takes a call into a group where all that differs will be seen; says whether it did. */
+/** Takes a call into a group where all that differs will be seen. Tells whether it did. */
 function join(group: Open, it: Approval, leaves: Leaves): boolean {
   const place = differenceOf(group.first, leaves);
   if (place === undefined) return false;
@@ -102,14 +104,14 @@ function join(group: Open, it: Approval, leaves: Leaves): boolean {
 
 const valueAt = (leaves: Leaves, place: number): string => leaves[place]?.[1] ?? '';
 
-/** Returns all that a card shows of its first call or decision, and that may not differ in another. */
+/** Returns all that a card shows of its first call. None of it may differ in another call of the card. */
 const kindOf = (it: Approval): string =>
   JSON.stringify([
     ...[it.agent_id, it.env_name, it.method, it.tool_name, it.operation, it.policy_id, it.rule_id],
     ...[it.risk_band, it.reason_codes, it.findings, it.opens_websocket],
   ]);
 
-/** The calls in groups, in the order of the first of each; those of the open card join no others. */
+/** Returns the calls in groups, in the order of their first calls. Calls of the open card join no others. */
 export function toGroups(approvals: readonly Approval[], openIds: readonly string[] = []): readonly Group[] {
   const known = new Map<string, Open[]>();
   const order: Open[] = [];

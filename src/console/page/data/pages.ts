@@ -13,7 +13,7 @@ export interface ListedPages<T> {
 }
 
 const pageSize = 100;
-/** Further pages are asked for by a person; that many items are held at most. */
+/** Items that are held at most. A person asks for each further page. */
 const itemsMax = 5000;
 
 interface State<T> {

@@ -1,7 +1,7 @@
 import { call, post } from './api.ts';
 import type { Decision } from './types.ts';
 
-/* The questions about policies that several pages ask. */
+/* Asks the API about policies, for several pages. */
 
 export interface PolicyText {
   readonly name: string;
@@ -53,7 +53,7 @@ export interface Simulation {
 const dayMs = 86_400_000;
 const tracesMax = 10_000;
 
-/** Asks what the policies would have changed of the last 24 hours: the newest 10,000 calls of them. */
+/** Returns what the policies would have changed of the last 24 hours, of the newest 10,000 calls at most. */
 export const simulate = (policies: readonly unknown[]): Promise<Simulation> =>
   post<Simulation>('/v1/policies/simulate', {
     policies,

@@ -1,7 +1,7 @@
 import { dump, load } from 'js-yaml';
 import type { PolicyText } from './policy-call.ts';
 
-/* Policies as the text that people write. */
+/* Turns policies into the text that people write, and back. */
 
 const hasFields = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && Object.keys(value).length > 0;
@@ -34,7 +34,7 @@ export const ruleToYaml = (rule: unknown): string =>
   dump([withoutEmpty(rule)], { flowLevel: 2, lineWidth: 110, noRefs: true }).trimEnd();
 
 export interface PolicyMistake {
-  /** From 1; undefined where it is about the whole. */
+  /** Line of the mistake, from 1; undefined where it is about the whole text. */
   readonly line: number | undefined;
   readonly message: string;
 }
@@ -58,7 +58,9 @@ export function parsePolicy(text: string): Parsed {
   }
 }
 
-/** Returns the line that a path such as `rules[2].match.methods` means, as well as the text tells. */
+/**
+ * Returns the line of a path such as `rules[2].match.methods`, as far as the text tells; undefined if empty.
+ */
 export function lineOf(text: string, path: string): number | undefined {
   const lines = text.split('\n');
   const parts = path.split(/[.[\]]+/).filter((it) => it !== '');

@@ -1,4 +1,4 @@
-/* The words of the policy language, for completion; a test compares them with its schema. */
+/* The words of the policy language, for completion. A test compares them with its schema. */
 
 export const policyKeys = ['name', 'description', 'env_name', 'env_names', 'mode', 'rules'] as const;
 
@@ -52,7 +52,7 @@ export const conditionWords = [
   'body_path_lte',
 ] as const;
 
-/** Keys of what some conditions hold. */
+/** Keys inside of conditions that hold a mapping. */
 export const conditionParts: Readonly<Record<string, readonly string[]>> = {
   body_path_equals: ['path', 'value'],
   body_path_gt: ['path', 'value'],

@@ -1,12 +1,12 @@
 import type { ShownFinding } from './types.ts';
 
 /*
- * The request of a trace as lines, with what was found where it was. A trace keeps no values: of headers and
- * body only the places of findings are known, and all else stands as an ellipsis.
+ * Shows the request of a trace as lines, with what was found where it was. A trace keeps no values. Of
+ * headers and body only the places of findings are known, and all else stands as an ellipsis.
  */
 
 interface MarkedLine {
-  /** In a sanitised call: `-` what came, `+` what went out. */
+  /** The mark of a line. In a sanitized call, `-` marks what came and `+` what went out. */
   readonly mark: ' ' | '-' | '+';
   readonly text: string;
 }
@@ -43,7 +43,7 @@ function stepsOf(path: string): readonly string[] | undefined {
 
 const isIndex = (name: string): boolean => /^\d/.test(name);
 
-/** `name` with what came and what went out, or with what was found there. */
+/** Returns a line of what was found at a place, or of a sanitized call two: what came, and what went out. */
 function valueLines(lead: string, kinds: readonly string[], isSanitized: boolean): MarkedLine[] {
   const taken = [...new Set(kinds)].map((it) => `[REDACTED:${it}]`).join(' ');
   if (!isSanitized) return [{ mark: ' ', text: lead + taken }];
@@ -69,7 +69,7 @@ function nodeLines(node: Node, lead: string, indent: string, isSanitized: boolea
   ];
 }
 
-/** Empty where nothing was found that could be shown in its place. */
+/** Returns the lines of a request: method and URL, headers with findings, and the body's outline. */
 export function requestLines({ method, url, body_bytes, findings, isSanitized }: Request): MarkedLine[] {
   const body = newNode();
   const whole: string[] = [];

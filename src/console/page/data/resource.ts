@@ -3,7 +3,7 @@ import { ApiProblem } from './api.ts';
 import { type Area, heard } from './changes.ts';
 
 interface LoadedResource<T> {
-  /** Stays while it is read anew, so that nothing jumps. */
+  /** The data, which stay while they are read anew, so that nothing jumps. */
   readonly data: T | undefined;
   readonly problem: Error | undefined;
   readonly isLoading: boolean;
@@ -11,13 +11,13 @@ interface LoadedResource<T> {
 }
 
 export interface ResourceOptions {
-  /** Read anew so often while the page is seen. */
+  /** Milliseconds between two reads while the page is seen; absent for none. */
   readonly everyMs?: number;
-  /** Read anew when something of it has changed. */
+  /** The area whose changes cause another read. */
   readonly area?: Area;
 }
 
-/** Reads something whenever `key` changes, and again on request. Answers that came too late are dropped. */
+/** Reads something whenever `key` changes, and again on request. Answers that come too late are dropped. */
 export function useResource<T>(
   key: string | undefined,
   load: (signal: AbortSignal) => Promise<T>,
@@ -63,7 +63,7 @@ export function useResource<T>(
 
 const retryMs = 3000;
 
-/** Asks again by itself while the daemon cannot be reached: it may be restarting. */
+/** Asks again by itself while the daemon cannot be reached, since it may be restarting. */
 export function useRetry(problem: Error | undefined, reload: () => void): void {
   useEffect(() => {
     if (!(problem instanceof ApiProblem) || problem.code !== 'UNREACHABLE') return;
@@ -79,7 +79,7 @@ export interface Action<A extends readonly unknown[]> {
   readonly clear: () => void;
 }
 
-/** Something that a person sets off: one at a time, and what went wrong stays to be read. */
+/** Returns an action that a person sets off. It runs one at a time, and what went wrong stays to be read. */
 export function useAction<A extends readonly unknown[]>(work: (...args: A) => Promise<unknown>): Action<A> {
   const [state, setState] = useState<{ isRunning: boolean; problem?: Error }>({ isRunning: false });
   const busy = useRef(false);

@@ -1,6 +1,9 @@
 import { computed, signal } from '@preact/signals';
 
-/* Places are `#/page/part?filters`. The hash never reaches a server, and works under any path prefix. */
+/*
+ * Knows the places of the console, which are `#/page/part?filters`. The hash never reaches a server, and
+ * works under any path prefix.
+ */
 
 export type PageQuery = Readonly<Record<string, string | undefined>>;
 
@@ -51,7 +54,7 @@ export function go(to: string): void {
   location.hash = to;
 }
 
-/** Changes the place without a further step in the history: for filters that are being typed. */
+/** Changes the place without a further step in the history, for filters that are being typed. */
 export function replacePlace(to: string): void {
   history.replaceState(null, '', to);
   hash.value = location.hash;

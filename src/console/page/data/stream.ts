@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks';
 
 /**
  * Follows an event stream while the page is seen. A browser has six connections for all pages of a daemon, so
- * hidden ones give theirs back. When it is seen again it goes on behind the last event.
+ * hidden pages give theirs back. When the page is seen again, the stream goes on behind the last event.
  */
 export function useStream(
   url: string | undefined,

@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
 
-/* Times as people say them. One clock ticks for the whole page. */
+/* Writes times as people say them. One clock ticks for the whole page. */
 
-/** The present, to the second. */
+/** The present in milliseconds, renewed each second while the page is seen. */
 export const now = signal(Date.now());
 setInterval(() => {
   if (!document.hidden) now.value = Date.now();
@@ -16,7 +16,7 @@ const steps: readonly [unit: Intl.RelativeTimeFormatUnit, ms: number][] = [
   ['second', 1000],
 ];
 
-/** "3 min. ago", "in 2 hr." */
+/** Returns a time from now, such as "3 min. ago" or "in 2 hr." */
 export function toRelative(atMs: number, nowMs: number): string {
   const distance = atMs - nowMs;
   if (Math.abs(distance) < 5000) return 'now';
@@ -36,21 +36,21 @@ const absolute = new Intl.DateTimeFormat('en-GB', {
 const ofToday = new Intl.DateTimeFormat('en-GB', clock);
 const ofOtherDays = new Intl.DateTimeFormat('en-GB', { ...day, hour: '2-digit', minute: '2-digit' });
 
-/** "29 Nov 2026, 14:39:26 UTC", in the zone of the browser; empty for what is no time. */
+/** Returns a time such as "29 Nov 2026, 14:39:26 UTC", in the browser's zone; '' for what is no time. */
 export const toAbsolute = (atMs: number): string => (Number.isNaN(atMs) ? '' : absolute.format(atMs));
 
 const ofDays = new Intl.DateTimeFormat('en-GB', { ...day, year: 'numeric', timeZone: 'UTC' });
 
-/** "1 Dec 2026", in UTC, by which periods are counted. */
+/** Returns a day such as "1 Dec 2026", in UTC, by which periods are counted. */
 export const toDay = (atMs: number): string => ofDays.format(atMs);
 
-/** "14:39:26", or "28 Nov, 14:39" of another day. */
+/** Returns a time of today such as "14:39:26", or one of another day such as "28 Nov, 14:39". */
 export function toClock(atMs: number, nowMs: number): string {
   const isToday = new Date(atMs).toDateString() === new Date(nowMs).toDateString();
   return (isToday ? ofToday : ofOtherDays).format(atMs);
 }
 
-/** "9:04" or "1:02:09"; never below zero. */
+/** Returns the time that is left, such as "9:04" or "1:02:09"; never below zero. */
 export function toCountdown(leftMs: number): string {
   const seconds = Math.max(0, Math.ceil(leftMs / 1000));
   const two = (value: number): string => String(value).padStart(2, '0');

@@ -5,14 +5,14 @@ import type { PageQuery } from './route.ts';
 import { useStream } from './stream.ts';
 import type { Listing, TraceRow } from './types.ts';
 
-/* The calls that fit the filters: the newest at once, older ones on request, new ones as they come. */
+/* Reads the calls that fit the filters: the newest at once, older ones on request, new ones as they come. */
 
 const pageSize = 100;
-/** Pages may be empty although more follow. */
+/** Empty pages that are read in a row, since a page may be empty although more follow. */
 const emptyPagesMax = 20;
-/** The clock of a browser may be ahead of the gateway's by this much. */
+/** Milliseconds by which the clock of a browser may be ahead of the gateway's. */
 const clocksApartMs = 60_000;
-/** Then the filters must say more. */
+/** Rows that are shown at most; beyond that the filters must say more. */
 export const rowsMax = 20_000;
 const freshMax = 1000;
 
@@ -39,7 +39,7 @@ export function traceFilters(query: PageQuery): Record<string, string> {
 
 interface State {
   readonly rows?: readonly TraceRow[];
-  /** The newest call when the list was read; what came behind it is still to come. */
+  /** The newest call when the list was read. Calls after it are still to come. */
   readonly newest?: string | undefined;
   readonly cursor?: string | null;
   readonly problem?: Error | undefined;
@@ -93,7 +93,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean) {
     return () => controller.current.abort();
   }, [key, turn]);
   const rows = state.rows ?? [];
-  // An answer comes after its call, and nobody tells of the call anew for it.
+  // An answer comes after its call, and the stream does not bring the call again for it.
   const mayGrow = filters['to'] === undefined && filters['answer'] === undefined;
   const isWanted = state.rows !== undefined && mayGrow && !isPaused;
   const shown = {
@@ -104,7 +104,7 @@ export function useTraces(filters: Record<string, string>, isPaused: boolean) {
   const live = useLive(key, filters, isWanted ? shown : undefined);
   return {
     rows: state.rows,
-    /** Came in meanwhile; `take` puts them on top. */
+    /** Calls that came in meanwhile; `take` puts them on top. */
     fresh: live.fresh,
     isLive: live.isOpen,
     isLoading: state.isLoading,
@@ -154,7 +154,7 @@ function useLive(key: string, filters: Record<string, string>, shown: Shown | un
     const isOlder = shown?.oldest !== undefined && trace.trace_id < shown.oldest;
     if (isOlder || shown?.rows.some(isKnown) || held.current.some(isKnown)) return;
     held.current = [trace, ...held.current].slice(0, freshMax);
-    // Many at once are drawn once.
+    // Many calls at once are drawn once.
     timer.current ||= window.setTimeout(() => {
       timer.current = 0;
       setFresh(held.current);

@@ -1,6 +1,6 @@
 import type { Band, Decision } from '../../../core/verdict.ts';
 
-/* The answers of the API, as far as the page reads them. */
+/* Types of the API's answers, as far as the page reads them. */
 
 export type { Band, Decision };
 
@@ -31,7 +31,7 @@ export interface ShownRule {
   readonly action: string;
 }
 
-/** The columns of the list. */
+/** A call, as far as lists show it. */
 export interface TraceRow {
   readonly trace_id: string;
   readonly at: string;
@@ -50,7 +50,7 @@ export interface TraceRow {
   readonly rule_id?: string;
 }
 
-/** The call that is held, and why. */
+/** A held call, and the reasons. */
 interface HeldCall {
   readonly trace_id: string;
   readonly env_name: string;

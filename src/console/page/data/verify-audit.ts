@@ -6,7 +6,7 @@ import type { Listing } from './types.ts';
 
 const pagesMax = 1000;
 
-/** Canonical JSON (RFC 8785) of what JSON can hold. */
+/** Returns the canonical JSON (RFC 8785) of a value that JSON can hold. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
@@ -23,14 +23,14 @@ async function hashOf({ hash: _, at, ...entry }: AuditEntry): Promise<string> {
 export interface Verified {
   readonly entries: number;
   readonly head: string;
-  /** The first entry that is not what was written, seen from the newest. */
+  /** The first wrong entry, seen from the newest; undefined where all are as they were written. */
   readonly broken: { readonly seq: number; readonly problem: 'altered' | 'missing' } | undefined;
 }
 
-/** Browsers compute hashes on https and on this machine alone. */
+/** Tells whether the browser computes hashes, which it does on https and on this machine alone. */
 export const canVerify = (): boolean => globalThis.crypto?.subtle !== undefined;
 
-/** Reads all entries, newest first; `onProgress` is told how many. */
+/** Verifies all entries, newest first. `onProgress` is told how many were read. */
 export async function verifyAudit(onProgress: (entries: number) => void): Promise<Verified> {
   let cursor: string | undefined;
   let expected: { hash: string; seq: number } | undefined;

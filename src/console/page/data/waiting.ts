@@ -4,10 +4,10 @@ import { get, may } from './api.ts';
 import { heard } from './changes.ts';
 import type { Approval, Listing } from './types.ts';
 
-/* The page shares one list of waiting calls. It is read on changes and on a timer, since calls expire. */
+/* Keeps the page's one list of waiting calls. It is read on changes and on a timer, since calls expire. */
 
 const everyMs = 10_000;
-/** More than a person can look through; the count says "200+". */
+/** Waiting calls that are read, more than a person can look through. */
 const heldMax = 200;
 
 export const pending = signal<readonly Approval[] | undefined>(undefined);
@@ -16,11 +16,11 @@ export const waiting = computed(() => pending.value?.length ?? 0);
 
 export const mayReadPending = (): boolean => may('activity:read', 'approvals:decide');
 
-/** Reads them now. */
+/** Reads the waiting calls now. */
 export async function readPending(): Promise<void> {
   try {
     const { items } = await get<Listing<Approval>>('/v1/approvals', { status: 'pending', limit: heldMax });
-    // A new list only where something differs, so that nothing is drawn in vain.
+    // The list changes only where something differs, so that nothing is drawn in vain.
     if (JSON.stringify(items) !== JSON.stringify(pending.value)) pending.value = items;
     pendingProblem.value = undefined;
   } catch (error) {
@@ -28,7 +28,7 @@ export async function readPending(): Promise<void> {
   }
 }
 
-/** Keeps them fresh while the frame stands. */
+/** Keeps the waiting calls fresh while the frame stands. */
 export function usePending(): void {
   useEffect(() => {
     const timer = setInterval(() => {

@@ -1,4 +1,6 @@
-/* Says reason codes as sentences. Others, such as those of one's own rules, are shown as they are. */
+/*
+ * Says the gateway's reason codes in words. Others, such as those of one's own rules, are left as they are.
+ */
 
 const sentences: Readonly<Record<string, string>> = {
   POLICY_ALLOW: 'A rule allows it',
@@ -54,12 +56,12 @@ const sentences: Readonly<Record<string, string>> = {
   CREDENTIAL_UNAVAILABLE: 'Its credential is not there',
 };
 
-/** Lists the codes that the gateway itself gives. */
+/** Reason codes that the gateway itself gives. */
 export const knownReasonCodes: readonly string[] = Object.keys(sentences);
 
 /** Says a reason code in a few words. */
 export const reasonWord = (code: string): string => sentences[code] ?? code;
 
-/** Leaves out the ids of traces behind what an agent has lost: its own page has them as links. */
+/** Returns a text without the trace ids in reasons of lost trust, which the agent's page has as links. */
 export const withoutTraces = (text: string): string =>
   text.replaceAll(/ \((-\d+(?:\.\d+)?), [^()]{0,40}, trace [0-9a-f-]{36}\)/g, ' ($1)');

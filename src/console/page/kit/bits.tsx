@@ -23,7 +23,7 @@ export function DecisionBadge({ of }: { of: Decision }) {
   return <span class={`badge decision-${of.toLowerCase()}`}>{decisionWord(of)}</span>;
 }
 
-/** Shows how risky a call was: the word, with its number where there is room. */
+/** Shows how risky a call was, by a word and, where it is given, its score. */
 export function BandBadge({ of, score }: { of: Band; score?: number | undefined }) {
   return (
     <span class={`band band-${of.toLowerCase()}`}>
@@ -60,13 +60,13 @@ export function Status({ of, word }: { of: string; word?: string }) {
 
 interface TimeOf {
   readonly at: string | null | undefined;
-  /** As on a clock, for lists in which calls are told apart by their time. */
+  /** Set to show the time of day, for lists in which calls are told apart by their time. */
   readonly isClock?: boolean;
 }
 
-/** Shows a time as people say it; the exact one on hover, and for screen readers. */
+/** Shows a time as people say it, and the exact time on hover and to screen readers. */
 export function Time({ at, isClock = false }: TimeOf) {
-  // The clock changes the text alone: a long list is not drawn anew each second.
+  // The clock changes the text alone, so that a long list is not drawn anew each second.
   const toText = isClock ? toClock : toRelative;
   const text = useMemo(() => computed(() => toText(Date.parse(at ?? ''), now.value)), [at, toText]);
   if (!at) return <span class="faint">never</span>;
@@ -106,7 +106,7 @@ export function Problem({ of, again }: { of: Error | undefined; again?: (() => v
   );
 }
 
-/** Grey lines of about the size of what is coming. */
+/** Shows grey lines of about the size of what is coming. */
 export function Skeleton({ lines = 6 }: { lines?: number }) {
   return (
     <div class="skeleton" role="status" aria-label="Loading">
@@ -117,7 +117,7 @@ export function Skeleton({ lines = 6 }: { lines?: number }) {
   );
 }
 
-/** Nothing is here yet: why, and the exact command that changes it. */
+/** Shows that nothing is here yet, why, and the exact command that changes it. */
 export function Empty({ title, children, command }: Children & { title: string; command?: string }) {
   return (
     <div class="empty">
@@ -128,7 +128,7 @@ export function Empty({ title, children, command }: Children & { title: string; 
   );
 }
 
-/** A text to take along, with the button that does it. */
+/** Shows a text to take along, with a button that copies it. */
 export function Command({ text, label = 'Command' }: { text: string; label?: string }) {
   return (
     <div class="command">
@@ -161,7 +161,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
-/** Shows the head of a page: its name, one sentence, and what can be done. */
+/** Shows the head of a page: its name, a sentence, and what can be done. */
 export function PageHead({
   title,
   about,
@@ -196,7 +196,7 @@ export function Card({
   );
 }
 
-/** Facts, one a line: name and value. */
+/** Shows facts by name and value, one a line. Facts without a value are left out. */
 export function Facts({ of }: { of: readonly (readonly [name: string, value: ComponentChildren])[] }) {
   return (
     <dl class="facts">

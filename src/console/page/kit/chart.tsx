@@ -5,11 +5,11 @@ import { go, href } from '../data/route.ts';
 import type { Decision, Stats } from '../data/types.ts';
 import { decisionWord } from './bits.tsx';
 
-/* Calls over time by decision, as stacked bars. Loaded when a chart is first shown. */
+/* Shows calls over time by decision, as stacked bars. It is loaded when a chart is first shown. */
 
 const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
 
-/** Returns the colour that a class has in the present theme: a canvas knows no variables. */
+/** Returns the colour that a class has in the present theme, since a canvas knows no variables. */
 function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | 'color'): string {
   const probe = document.createElement('span');
   probe.className = name;
@@ -19,7 +19,7 @@ function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | '
   return color;
 }
 
-/** The first series is drawn at the height of all, so that those before it cover its lower part. */
+/** Returns the series of the plot. The first has the height of all, and the later ones cover its foot. */
 function stack(stats: Stats): UPlot.AlignedData {
   const at = stats.series.map((it) => Date.parse(it.at) / 1000);
   const sums = at.map(() => 0);
@@ -34,12 +34,12 @@ function stack(stats: Stats): UPlot.AlignedData {
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** The last bar needs the width of one. */
+/** Seconds of a bar by interval. The last bar needs this width as well. */
 const secondsOf = { minute: 60, hour: 3600, day: 86_400 } as const;
 const toLabel = (interval: Stats['interval'], seconds: number): string =>
   (interval === 'day' ? day : clock).format(seconds * 1000);
 
-/** Returns the bar at a place of the plot: it begins at its time. */
+/** Returns the bar under the cursor, which begins at its time; undefined where there is none. */
 function barAt(plot: UPlot, { series, interval }: Stats): Bar | undefined {
   const { left = -1 } = plot.cursor;
   if (left < 0) return undefined;

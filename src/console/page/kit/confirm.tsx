@@ -4,13 +4,13 @@ import { Problem } from './bits.tsx';
 import { Dialog } from './dialog.tsx';
 
 interface ConfirmOf {
-  /** Of the button and the dialog: what is done. */
+  /** Word on the button and the dialog for what is done. */
   readonly word: string;
-  /** What it means, in a sentence. */
+  /** A sentence on what that means. */
   readonly says: string;
   readonly run: (note: string) => Promise<unknown>;
   readonly isDanger?: boolean;
-  /** Asks for a note that goes into the record. */
+  /** Set to ask for a note that goes into the record. */
   readonly hasNote?: boolean;
   readonly isSmall?: boolean;
 }

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef } from 'preact/hooks';
 import type { Children } from './bits.tsx';
 
-/** Shows a dialog of the browser: it holds the focus, and Escape closes it. */
+/** Shows a dialog of the browser, which holds the focus and is closed by Escape. */
 export function Dialog({
   title,
   onClose,

@@ -1,4 +1,4 @@
-/* What differs between two texts, line by line. */
+/* Shows what differs between two texts, line by line. */
 
 interface Line {
   readonly mark: ' ' | '+' | '-';
@@ -7,7 +7,7 @@ interface Line {
 
 const cellsMax = 4_000_000;
 
-/** Returns the shortest way from one text to the other; of texts that are too long, all of both. */
+/** Returns the shortest way from one text to the other; of texts that are too long, all lines of both. */
 function diffLines(before: string, after: string): readonly Line[] {
   const old = before === '' ? [] : before.split('\n');
   const young = after === '' ? [] : after.split('\n');

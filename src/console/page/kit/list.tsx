@@ -13,7 +13,7 @@ interface ListOf<T> {
   readonly stacks?: boolean;
 }
 
-/** Shows a list of the API as a table: while it comes, empty, failed, and on to the next page. */
+/** Shows a list of the API as a table, also while it comes, empty or failed, with a way to the next page. */
 export function List<T>({ of, empty, ...table }: ListOf<T>) {
   return (
     <>

@@ -7,8 +7,8 @@ interface Module<P> {
 }
 
 /**
- * Returns a component that is loaded when it is first shown. Where it cannot be, since the daemon is away or
- * a newer one has other files, it says so in its place.
+ * Returns a component that is loaded when it is first shown. Where it cannot be loaded, it says so in its
+ * place: the daemon is away, or a newer one has other files.
  */
 export const loaded = <P,>(load: () => Promise<Module<P>>): ComponentType<P> =>
   lazy(() => load().catch((): Module<P> => ({ default: Unloaded })));

@@ -1,4 +1,4 @@
-/** A text with what the gateway took out of it set off, where it was. */
+/** Shows a text in which the places are set off where the gateway took something out. */
 export function Marked({ text }: { text: string }) {
   const parts = text.split(/(\[REDACTED[^\]]{0,80}\])/);
   return (

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact';
 export interface Column<T> {
   readonly name: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** `number`: to the right; `wide`: takes what is left; `extra`: left out on narrow screens. */
+  /** The layout: `number` stands at the right, `wide` takes the rest, `extra` is absent on narrow screens. */
   readonly kind?: 'number' | 'wide' | 'extra' | 'extra number';
 }
 
@@ -13,11 +13,11 @@ interface TableOf<T> {
   readonly rows: readonly T[];
   readonly keyOf: (row: T) => string;
   readonly isChosen?: (row: T) => boolean;
-  /** On narrow screens what is wide stands in a line of its own. */
+  /** Set to give the wide column a line of its own on narrow screens. */
   readonly stacks?: boolean;
 }
 
-/** Shows a table of few rows: lists that can be long have a window (`windowed-table.tsx`). */
+/** Shows a table of few rows. Lists that can be long have a window (`windowed-table.tsx`). */
 export function Table<T>({ label, columns, rows, keyOf, isChosen, stacks }: TableOf<T>) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable with the keyboard

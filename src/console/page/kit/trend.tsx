@@ -2,14 +2,14 @@ import { toAbsolute } from '../data/times.ts';
 
 interface TrendPoint {
   readonly at: string;
-  /** 0 to 1 */
+  /** A score from 0 to 1. */
   readonly score: number;
 }
 
 interface TrendOf {
   readonly points: readonly TrendPoint[];
   readonly label: string;
-  /** With the levels and the time: for one that stands alone. */
+  /** Set to show levels and times as well, for a trend that stands alone. */
   readonly isLarge?: boolean;
 }
 

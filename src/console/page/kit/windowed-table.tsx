@@ -3,10 +3,10 @@ import { memo } from 'preact/compat';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Cells, type Column, Head } from './table.tsx';
 
-/* Of a long table only the rows in sight are drawn. The style sheet gives all rows the same height. */
+/* Draws only the rows in sight of a long table. The style sheet gives all rows the same height. */
 
 const spare = 8;
-/** The window moves by so many rows, so that most scrolling draws nothing anew. */
+/** Rows by which the window moves, so that most scrolling draws nothing anew. */
 const step = 8;
 
 interface WindowedTableOf<T> {
@@ -16,7 +16,7 @@ interface WindowedTableOf<T> {
   readonly keyOf: (row: T) => string;
   readonly chosen: string | undefined;
   readonly onChoose: (row: T) => void;
-  /** Called when the end comes into sight. */
+  /** Is called when the end comes into sight. */
   readonly onEnd: () => void;
   readonly onTop?: (isAtTop: boolean) => void;
   readonly foot?: ComponentChildren;
@@ -50,7 +50,7 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
     const { current } = box;
     const index = chosen === undefined ? -1 : rows.findIndex((it) => keyOf(it) === chosen);
     if (!current || index < 0) return;
-    // Below the head, which stays at the top, and with a row beside it.
+    // The chosen row stands below the head, which stays at the top, and with a row beside it.
     const head = current.querySelector('thead')?.offsetHeight ?? 0;
     const top = Math.max(0, index - 1) * view.row;
     const bottom = (index + 2) * view.row + head - current.clientHeight;
@@ -88,10 +88,10 @@ export function WindowedTable<T>(props: WindowedTableOf<T>) {
   );
 }
 
-/** Drawn once for each row, which never changes. */
+/** Cells that are drawn once for each row, since a row never changes. */
 const SameCells = memo(Cells) as typeof Cells;
 
-/** Rows that come in above do not move what is being read. */
+/** Scrolls along when rows come in above, so that what is being read stays in its place. */
 function useKeptPlace<T>(
   box: { readonly current: HTMLElement | null },
   rows: readonly T[],

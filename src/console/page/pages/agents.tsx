@@ -237,7 +237,7 @@ const lost = /\((-\d+(?:\.\d+)?), ([^,]+), trace ([0-9a-f-]{36})\)$/;
 
 const reasonsShown = 5;
 
-/** Shows the trend: what each reason took, newest first, and the trust before it. */
+/** Shows what each reason took from the trust, newest first, and the trust now. */
 function TrustReasons({ reasons, score }: { reasons: readonly string[]; score: number }) {
   const [isAll, setAll] = useState(false);
   return (

@@ -29,7 +29,7 @@ const pageOf: Readonly<Record<string, string>> = {
 
 const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 
-/** Shows an id by its beginning, and whole on hover. */
+/** Returns the beginning of an id; any other text as it is. */
 const shortened = (text: string): string => (uuid.test(text) ? text.slice(0, 8) : text);
 
 function Subject({ of: { kind, subject }, names }: { of: AuditEntry; names: Names }) {

@@ -38,7 +38,7 @@ const kinds = [
   'tenant.reactivated',
 ] as const;
 
-/** Shows who did what: a log in which each entry holds the hash of the one before. */
+/** Shows who did what, in a log in which each entry holds the hash of the one before. */
 export default function Audit() {
   const { query } = place.value;
   const { kind, subject } = query;

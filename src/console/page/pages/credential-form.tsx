@@ -52,7 +52,7 @@ interface FormOf {
   readonly onSet: () => void;
 }
 
-/** Takes a secret to the vault. What was typed is not kept anywhere else. */
+/** Takes a secret for the vault. What was typed is not kept anywhere else. */
 export function CredentialForm({ name, type: first, onClose, onSet }: FormOf) {
   const [type, setType] = useState(first);
   const set = useAction(async (form: HTMLFormElement) => {

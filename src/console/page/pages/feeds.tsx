@@ -14,7 +14,7 @@ interface Feed {
   readonly next_fetch: string;
 }
 
-/** Lists of hosts and addresses that nobody should call. */
+/** Shows the threat feeds, which list hosts and addresses that nobody should call. */
 export default function Feeds() {
   const feeds = useResource('feeds', (signal) => get<{ items: readonly Feed[] }>('/v1/feeds', {}, signal), {
     everyMs: 5000,

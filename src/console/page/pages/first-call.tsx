@@ -6,7 +6,7 @@ import { Command, PageHead } from '../kit/bits.tsx';
 
 type Steps = Readonly<Record<string, string>>;
 
-/** After a first start without a configuration. */
+/** Commands after a first start without a configuration, by the way of sending. */
 const firstSteps: Steps = {
   'With curl': `. data/first-start.env\ncurl -i https://api.github.com/zen`,
   'Your agent': '. data/first-start.env\nbin/postern run -- python3 agent.py',
@@ -19,10 +19,10 @@ const stepsWith = (file: string): Steps => ({
   'Your agent': `export POSTERN_CONFIG='${file}'\nbin/postern run -- python3 agent.py`,
 });
 
-/** Shows the first visit: one line to copy, and the call is seen to arrive. */
+/** Shows on the first visit one line to copy, and that its call arrives. */
 export function FirstCall() {
   const [way, setWay] = useState('With curl');
-  // Who may not read it is shown the first start, and the way to a key.
+  // A session that may not read the configuration is shown the first start, and the way to a key.
   const file = useResource('config', fetchConfig).data?.file;
   const steps = file ? stepsWith(file) : firstSteps;
   return (

@@ -6,7 +6,7 @@ import type { Incident } from '../data/types.ts';
 import { Dialog } from '../kit/dialog.tsx';
 import { AgentOptions, Form } from '../kit/form.tsx';
 
-/** Opens an incident by hand. */
+/** Shows a button and a form that open an incident by hand. */
 export function IncidentForm({ onOpened }: { onOpened: (incidentId: string) => void }) {
   const names = useNames();
   const [isOpen, setOpen] = useState(false);

@@ -3,7 +3,7 @@ import { ApiProblem, hasEnded, post, type Session, session } from '../data/api.t
 import { useAction } from '../data/resource.ts';
 import { Command, Problem } from '../kit/bits.tsx';
 
-/** Takes the admin secret or a key, once; after that a cookie that scripts cannot read stands for it. */
+/** Takes the admin secret or a key once. After that, a cookie that scripts cannot read stands for it. */
 export function SignIn() {
   const [secret, setSecret] = useState('');
   const [tenantId, setTenantId] = useState('');

@@ -49,7 +49,7 @@ const columns: readonly Column<TraceRow>[] = [
   },
 ];
 
-/** All calls, newest first, as they come. */
+/** Shows all calls, newest first, as they come. */
 export default function Activity() {
   const { query, parts } = place.value;
   const [chosen] = parts;
@@ -62,7 +62,7 @@ export default function Activity() {
     if (fresh.length > 0 && isAtTop.current) traces.take();
   }, [fresh]);
   const choose = (it: TraceRow) => go(href(['activity', it.trace_id], query));
-  // One step of the history leads back from all calls that the keys went through.
+  // One step back in the history leaves all calls that the keys went through.
   const step = (it: TraceRow) =>
     (chosen === undefined ? go : replacePlace)(href(['activity', it.trace_id], query));
   useArrows(rows ?? [], chosen, step, () => go(href('activity', query)));
@@ -160,7 +160,7 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
   );
 }
 
-/** j and k go through the list, Escape closes the detail. */
+/** Lets the keys j and k go through the list, and Escape close the detail. */
 function useArrows(
   rows: readonly TraceRow[],
   chosen: string | undefined,

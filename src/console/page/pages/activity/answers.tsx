@@ -2,7 +2,7 @@ import type { ShownFinding } from '../../data/types.ts';
 import { reasonWord } from '../../data/words.ts';
 import { Time } from '../../kit/bits.tsx';
 
-/** A scan of what came back, as far as the page says it in words. */
+/** A scan of an answer, as far as the page says it in words. */
 export interface AnswerScan {
   readonly at: string;
   readonly part?: string | number;
@@ -20,14 +20,14 @@ export interface AnswerScan {
 const isWithheld = (it: AnswerScan): boolean => (it.blocked?.length ?? 0) > 0;
 const isRedacted = (it: AnswerScan): boolean => (it.redacted?.length ?? 0) > 0;
 
-/** Says beside the decision what became of the answer: a call that was let out may have brought nothing in. */
+/** Shows beside the decision what became of the answer, since a call that went out may have got nothing. */
 export function AnswerBadge({ scans }: { scans: readonly AnswerScan[] }) {
   if (scans.some(isWithheld)) return <span class="badge tone-bad">answer withheld</span>;
   if (scans.some(isRedacted)) return <span class="badge decision-sanitize">answer redacted</span>;
   return null;
 }
 
-/** Shows what was found in what came back, and what the agent got of it. */
+/** Shows what was found in the answers, and what the agent got of them. */
 export function Answers({ scans }: { scans: readonly AnswerScan[] }) {
   if (scans.length === 0) return null;
   return (
@@ -42,7 +42,7 @@ export function Answers({ scans }: { scans: readonly AnswerScan[] }) {
 
 function Answer({ scan }: { scan: AnswerScan }) {
   const { injection, redacted = [], data_classes: classes = [] } = scan;
-  // Said by other words below.
+  // These reasons are said by other words below.
   const said = ['RESPONSE_BLOCKED', ...(injection?.detected ? ['PROMPT_INJECTION'] : [])];
   const reasons = (scan.blocked ?? []).filter((it) => !said.includes(it)).map(reasonWord);
   return (

@@ -35,7 +35,7 @@ const spanOf = (from: string, to: string | undefined): string => {
 
 type FiltersOf = Readonly<Record<string, string>>;
 
-/** Shows the filters of the list, which all stand in the address: a link shows the same to somebody else. */
+/** Shows the filters of the list. All stand in the address, so that a link shows others the same. */
 export function Filters({ filters }: { filters: FiltersOf }) {
   const names = useNames();
   const set = (name: string, value: string) => {

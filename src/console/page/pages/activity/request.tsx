@@ -8,7 +8,7 @@ import type { Trace } from './trace-detail.tsx';
 
 const marks = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 
-/** Shows the request as it may be seen, with what was found in its place, and what was put there. */
+/** Shows the request as far as it may be seen, with what was found in its place, and what was put there. */
 export function Request({ trace }: { trace: Trace }) {
   const { findings = [], decision, approval_id: approvalId } = trace;
   const held = useResource(approvalId, (signal) =>

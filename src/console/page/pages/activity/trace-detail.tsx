@@ -20,7 +20,7 @@ import { AnswerBadge, type AnswerScan, Answers } from './answers.tsx';
 import { LetThrough } from './let-through.tsx';
 import { Request } from './request.tsx';
 
-/** All members of a trace that are shown; how many there are depends on how far the call came. */
+/** The members of a trace that are shown. How many there are depends on how far the call came. */
 export interface Trace extends TraceRow {
   readonly key_id?: string;
   readonly key_prefix?: string;
@@ -44,7 +44,7 @@ export interface Trace extends TraceRow {
   readonly response_scans?: readonly AnswerScan[];
 }
 
-/** One call: what it was, what became of it, and why. */
+/** Shows one call: what it was, what became of it, and why. */
 export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
   const trace = useResource(traceId, (signal) =>
     get<Trace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal),

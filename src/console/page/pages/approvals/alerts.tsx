@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 
 const name = 'postern-alerts';
 
-/** A short tone, made here: no file is loaded. */
+/** Plays a short tone, which is made here, so that no file is loaded. */
 function beep(): void {
   const audio = new AudioContext();
   const tone = audio.createOscillator();
@@ -15,7 +15,7 @@ function beep(): void {
   tone.onended = () => void audio.close();
 }
 
-/** Sound and a notification of the browser when a call comes to wait; only where somebody asked for it. */
+/** Alerts by sound and by the browser's notification when a call comes to wait, if somebody asked for it. */
 export function Alerts({ count }: { count: number }) {
   const [isOn, setOn] = useState(localStorage.getItem(name) === 'on');
   const before = useRef(count);

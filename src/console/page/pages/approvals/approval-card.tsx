@@ -14,7 +14,7 @@ interface CardOf {
   readonly group: Group;
   readonly isCurrent: boolean;
   readonly isDenying: boolean;
-  /** For the record, whatever is decided; undefined where none is written. */
+  /** Note for the record, whatever is decided; undefined where none is written. */
   readonly note: string | undefined;
   readonly onNote: (text: string) => void;
   readonly onChoose: () => void;
@@ -24,14 +24,14 @@ interface CardOf {
 
 const soonMs = 60_000;
 
-/** One call, or several that differ in one argument. */
+/** Shows one call, or several that differ in one argument. */
 export function ApprovalCard(props: CardOf) {
   const { group, isCurrent, onChoose } = props;
   const [first] = group.approvals;
   const element = useRef<HTMLElement>(null);
   const isFirst = useRef(true);
   useEffect(() => {
-    // The page begins at its head; who goes on to the next call is led there.
+    // The page begins at its head. Whoever goes on to the next call is led there.
     if (isCurrent && !isFirst.current) element.current?.scrollIntoView({ block: 'nearest' });
     isFirst.current = false;
   }, [isCurrent]);
@@ -180,7 +180,7 @@ function Note({ text, onText }: { text: string; onText: (text: string) => void }
         value={text}
         maxLength={1024}
         onInput={(event) => onText(event.currentTarget.value)}
-        // The keys that decide work again.
+        // Without the focus, the keys that decide work again.
         onKeyDown={(event) => /^(Escape|Enter)$/.test(event.key) && event.currentTarget.blur()}
       />
     </label>
@@ -189,7 +189,7 @@ function Note({ text, onText }: { text: string; onText: (text: string) => void }
 
 interface DenyOf {
   readonly count: number;
-  /** What was noted before. */
+  /** The note that was written before. */
   readonly first: string;
   readonly isRunning: boolean;
   readonly back: () => void;

@@ -27,7 +27,8 @@ export default function Approvals() {
   const items = pending.value;
   useEffect(() => void readPending(), []);
   const isWaiting = shown === undefined || (items ?? []).some((it) => it.approval_id === shown);
-  // What was opened while it waited stays in the queue when it ends: the queue says what became of it.
+  // An approval that was opened while it waited stays in the queue when it ends. The queue says what became
+  // of it.
   const [opened] = useState(shown !== undefined && isWaiting ? shown : undefined);
   if (shown !== undefined && items !== undefined && !isWaiting && opened !== shown)
     return <PastApproval approvalId={shown} />;
@@ -53,8 +54,8 @@ export default function Approvals() {
 const idsOf = (group: Group): readonly string[] => group.approvals.map((it) => it.approval_id);
 
 /**
- * Returns the cards, and which one is open. It keeps the calls that it had when it was opened, so that a
- * decision covers what was seen. When they end, no other card is opened in its place.
+ * Returns the cards, and which one is open. The open card keeps the calls that it had when it was opened, so
+ * that a decision covers what was seen. When these end, no other card is opened in its place.
  */
 function useQueue(items: readonly Approval[], shown: string | undefined) {
   const [chosen, setChosen] = useState<readonly string[] | undefined>(
@@ -62,7 +63,7 @@ function useQueue(items: readonly Approval[], shown: string | undefined) {
   );
   const sorted = [...items].sort((a, b) => a.created_at.localeCompare(b.created_at));
   const groups = toGroups(sorted, chosen);
-  // The first one is open from the first moment on, so that nothing is scrolled to.
+  // The first card is open from the first moment on, so that nothing is scrolled to.
   const [first] = groups;
   const open = chosen ?? (first && idsOf(first));
   const index = groups.findIndex((it) => it.approvals.some((own) => open?.includes(own.approval_id)));
@@ -95,7 +96,7 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
       decided.current = new Set();
       return;
     }
-    // Who has chosen another meanwhile stays there.
+    // Whoever has chosen another card meanwhile stays there.
     setChosen((now) => (now === chosen ? next && idsOf(next) : now));
   };
   useKeys({
@@ -147,7 +148,7 @@ function Queue({ items, shown }: { items: readonly Approval[]; shown: string | u
   );
 }
 
-/** Says so when the call that was looked at has been decided elsewhere, or has run out. */
+/** Says that the call that was looked at has been decided elsewhere, or has run out. */
 function Ended({ id, hasOthers }: { id: string | undefined; hasOthers: boolean }) {
   const [ended, setEnded] = useState<Approval>();
   useEffect(() => {

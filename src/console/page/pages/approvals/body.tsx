@@ -9,13 +9,13 @@ interface BodyOf {
   readonly isWebSocket: boolean;
 }
 
-/** JSON in lines of its own; a text that this would change stays as it is. */
+/** Returns JSON laid out in lines. A text that this would change stays as it is. */
 function laidOut(text: string): string {
   const value = readExact(text);
   return value === undefined ? text : JSON.stringify(value, null, 2);
 }
 
-/** Shows the body as it may be seen: what was found in it is taken out, and marked where it was. */
+/** Shows the body as far as it may be seen. What was found in it is taken out, and marked where it was. */
 export function Body({ text, bytes, findings, isWebSocket }: BodyOf) {
   return (
     <>

@@ -15,7 +15,7 @@ export interface Told {
 
 const calls = (count: number): string => (count === 1 ? 'The call' : `${count} calls`);
 
-/** Decides all of a card, one after another; those that others have decided meanwhile are said. */
+/** Decides all calls of a card, one after another, and tells of those that others have decided meanwhile. */
 export async function decide(approvals: readonly Approval[], choice: Choice): Promise<Told> {
   let done = 0;
   let late = 0;

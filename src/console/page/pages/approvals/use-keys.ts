@@ -13,7 +13,7 @@ interface KeysOf {
   readonly run: (group: Group, choice: Choice) => void;
 }
 
-/** j and k go through the queue; a, w and d decide what is open, n adds a note. Not while somebody types. */
+/** Handles keys while nobody types: j and k go through the queue; a, w and d decide, n adds a note. */
 export function useKeys(it: KeysOf): void {
   const latest = useRef(it);
   latest.current = it;

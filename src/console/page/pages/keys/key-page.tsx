@@ -11,7 +11,7 @@ import { type AuditEntry, useAuditColumns } from '../audit-columns.tsx';
 import { type Key, mayMint, Prefix } from './keys.tsx';
 import { Minted, type MintedKey } from './mint.tsx';
 
-/** One key: what it may do, how it is used, what was done to it. */
+/** Shows one key: what it may do, how it is used, and what was done to it. */
 export function KeyPage({ keyId }: { keyId: string }) {
   const path = `/v1/keys/${encodeURIComponent(keyId)}`;
   const names = useNames();

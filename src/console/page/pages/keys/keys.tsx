@@ -32,13 +32,13 @@ export interface Key {
   readonly blocked_attempts: number;
 }
 
-/** Shows what agents sign their calls with. The text of a key is shown once, when it is minted. */
+/** Shows the keys that agents call with. The text of a key is shown once, when it is minted. */
 export default function Keys() {
   const [shown] = place.value.parts;
   return shown === undefined ? <KeyList /> : <KeyPage key={shown} keyId={shown} />;
 }
 
-/** Shows how a key begins; of one that stands in the configuration only the hash is known. */
+/** Shows how a key begins. Of a key in the configuration only the hash is known. */
 export const Prefix = ({ of: { prefix } }: { of: Key }) =>
   prefix.startsWith('iv_') ? <code>{prefix}…</code> : <span class="faint">not known</span>;
 

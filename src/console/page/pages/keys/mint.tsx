@@ -30,7 +30,7 @@ const sets: Readonly<Record<string, readonly string[]>> = {
   'An auditor': ['activity:read', 'policies:read', 'keys:read', 'usage:read'],
 };
 
-/** UUID of version 4; `randomUUID` is not there on plain http. */
+/** Returns a UUID of version 4. `randomUUID` is not there on plain http. */
 function newUuid(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = ((bytes[6] ?? 0) & 0x0f) | 0x40;
@@ -141,7 +141,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
   );
 }
 
-/** The only time that the text of the key is seen, with all that an agent needs to use it. */
+/** Shows the text of a new key, which is seen only here, with all that an agent needs to use it. */
 export function Minted({ of, onDone }: { of: MintedKey; onDone: () => void }) {
   const [where, setWhere] = useState<ProxyPlace>();
   const [word, setWord] = useState('Shell');

@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 interface CompletionListOf {
   readonly words: readonly string[];
   readonly chosen: number;
-  /** The line and the column of the word that is being written, from 0. */
+  /** Line and (below) column of the word that is being written, from 0. */
   readonly line: number;
   readonly column: number;
   readonly scroll: { readonly top: number; readonly left: number };
@@ -13,7 +13,7 @@ interface CompletionListOf {
 export const listId = 'completions';
 export const optionId = (index: number): string => `${listId}-${index}`;
 
-/** Shows the words that fit, below the cursor. The text keeps the focus, and says which one is chosen. */
+/** Shows the words that fit, below the cursor. The text keeps the focus, and tells which word is chosen. */
 export function CompletionList({ words, chosen, line, column, scroll, onChoose }: CompletionListOf) {
   const list = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -38,7 +38,7 @@ export function CompletionList({ words, chosen, line, column, scroll, onChoose }
           role="option"
           tabIndex={-1}
           aria-selected={index === chosen}
-          // The text would lose the focus with the press.
+          // Without this, the press would take the focus from the text.
           onMouseDown={(event) => {
             event.preventDefault();
             onChoose(word);

@@ -132,7 +132,7 @@ interface Offered {
 
 const none: Offered = { at: 0, from: 0, words: [], chosen: 0, scroll: { top: 0, left: 0 } };
 
-/** Shows the words that are offered at the cursor, and the keys that choose one. */
+/** Returns the words that are offered at the cursor, and the handlers of the keys that choose one. */
 function useCompletion(
   text: string,
   onText: (text: string) => void,
@@ -153,7 +153,7 @@ function useCompletion(
       const place = from + word.length;
       area.current?.focus();
       area.current?.setSelectionRange(place, place);
-      // Behind a key its values are offered at once.
+      // After a key, its values are offered at once.
       if (area.current && word.endsWith(': ')) ask(area.current, false);
     });
   };

@@ -5,7 +5,7 @@ import { go, href } from '../../data/route.ts';
 import { PageHead } from '../../kit/bits.tsx';
 import { Workbench } from './workbench.tsx';
 
-/** No policy has this name. */
+/** Name of the draft of a new policy; no policy has this name. */
 const draft = '';
 
 const beginning = `name: my-policy
@@ -17,7 +17,7 @@ rules:
     reason_code: NO_DELETES
 `;
 
-/** Packs and recipes come with the gateway, as texts that are read when one is chosen. */
+/** Packs and recipes that come with the gateway, by path. Each is read when it is chosen. */
 const files: Readonly<Record<string, () => Promise<string>>> = import.meta.glob<string>(
   ['../../../../../config/policies/packs/*.yaml', '../../../../../config/policies/recipes/*.yaml'],
   { query: '?raw', import: 'default' },
@@ -28,7 +28,7 @@ const titleOf = (path: string): string => {
   return `${folder === 'packs' ? 'Pack' : 'Recipe'}: ${name}`;
 };
 
-/** Comments at the head tell of the file, not of the policy. */
+/** Returns a text without the comments at its head, which tell of the file and not of the policy. */
 const withoutHead = (text: string): string => text.replace(/^(?:#[^\n]*\n)+\n*/, '');
 
 export function NewPolicy() {

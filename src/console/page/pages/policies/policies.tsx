@@ -7,7 +7,7 @@ import { List } from '../../kit/list.tsx';
 import { NewPolicy } from './new-policy.tsx';
 import { PolicyPage } from './policy-page.tsx';
 
-/** Shows what the rules say, and what they have said before. */
+/** Shows what the policies say, and what they have said before. */
 export default function Policies() {
   const { parts, query } = place.value;
   const [name] = parts;

@@ -13,7 +13,7 @@ import { Diff } from '../../kit/diff.tsx';
 import { List } from '../../kit/list.tsx';
 import { Workbench } from './workbench.tsx';
 
-/** One policy: its text, and all versions of it. */
+/** Shows one policy: its text, and all versions of it. */
 export function PolicyPage({ name, env }: { name: string; env: string | undefined }) {
   const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
   const policy = useResource(`${name} ${env}`, (signal) => get<ListedPolicy>(path, { env }, signal), {
@@ -27,7 +27,7 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
   const before = useRef<string | undefined>(undefined);
   useEffect(() => {
     if (!it) return;
-    // What somebody is writing stays, also when another has applied a version meanwhile.
+    // A text that somebody is writing stays, also when somebody else has applied a version meanwhile.
     const unchanged = before.current;
     setText((own) => (own === undefined ? (draftOf(draft) ?? standing) : own === unchanged ? standing : own));
     before.current = standing;

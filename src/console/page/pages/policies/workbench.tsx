@@ -12,13 +12,13 @@ import '../../style/policies.css';
 interface WorkbenchOf {
   readonly text: string;
   readonly onText: (text: string) => void;
-  /** What is in force; empty for a new policy. */
+  /** The text that is in force; '' for a new policy. */
   readonly standing: string;
   readonly isReadOnly: boolean;
   readonly onApplied: (applied: Applied) => void;
 }
 
-/** Write, see what it would have changed, apply. */
+/** Lets people write a policy, see what it would have changed, and apply it. */
 export function Workbench({ text, onText, standing, isReadOnly, onApplied }: WorkbenchOf) {
   const [checked, setChecked] = useState<Checked>();
   const [tried, setTried] = useState<{ text: string; result: Simulation }>();
