@@ -102,9 +102,7 @@ function placesOf(
   return places;
 }
 
-/**
- * Tells whether it is management. Calls have the rate of their plan, and polling for an approval has none.
- */
+/** Tells whether a route is management. Calls have their plan's rate; polling for an approval has none. */
 const isManagement = ({ access }: Route): boolean =>
   typeof access !== 'string' || !['public', 'call', 'key', 'scan'].includes(access);
 

@@ -59,7 +59,7 @@ export class RawAnswer {
   readonly status: number;
   readonly body: Buffer;
   readonly contentType: string;
-  /** Flat, beside those that all answers have. */
+  /** Header fields as a flat list, beside those that all answers have. */
   readonly fields: readonly string[];
 
   static of(status: number, value: unknown, fields: readonly string[] = []): RawAnswer {
@@ -92,7 +92,7 @@ export class RawAnswer {
 export class StreamedAnswer {
   readonly contentType: string;
   readonly pieces: AsyncIterable<string>;
-  /** Flat, beside those that all answers have. */
+  /** Header fields as a flat list, beside those that all answers have. */
   readonly fields: readonly string[];
 
   constructor(contentType: string, pieces: AsyncIterable<string>, fields: readonly string[] = []) {

@@ -258,7 +258,7 @@ async function toRefusal(
 const noBody = Buffer.alloc(0);
 const noParams: Readonly<URLSearchParams> = new URLSearchParams();
 
-/** Returns what makes the signal of a client that leaves. It is expensive, and few routes ask for it. */
+/** Returns a function that makes the signal of a client that leaves, which is expensive and rarely needed. */
 function signalOfLeaving(answer: Answer): () => AbortSignal {
   let leaving: AbortController | undefined;
   return () => {

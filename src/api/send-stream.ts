@@ -40,7 +40,7 @@ export async function sendWhole(
   { status, body, contentType, fields }: RawAnswer,
 ): Promise<void> {
   if (answer.destroyed) return;
-  // RFC 9110, 8.6: an answer without content has no length either.
+  // An answer without content has no length either (RFC 9110, 8.6).
   const head = status === 204 ? plainHead : [...headOf(contentType), 'Content-Length', String(body.length)];
   answer.writeHead(status, [...head, ...fields]);
   if (body.length > pieceBytes) {

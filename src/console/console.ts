@@ -9,8 +9,8 @@ import { createPageSource, type PagePlace, placeOfPage } from './page-source.ts'
 
 /*
  * Serves the page of the console under /console/ from memory, as files that were built. The page gets what it
- * shows from /v1, with the session of whoever signed in. Nothing here needs a secret, and of a request only
- * its path and its cache fields are looked at.
+ * shows from /v1, with the session of whoever signed in. Nothing here needs a secret. Of a request it reads
+ * only method, path, and the fields on caching and accepted content.
  */
 
 /** Milliseconds that a request waits for a build. Then the browser is told to wait, and asks again. */

@@ -15,7 +15,7 @@ export interface PagePlace {
 const lookMs = 1_000;
 const retryMs = 5_000;
 
-/** Returns the place of the page in a package, which is a checkout where it has the sources. */
+/** Returns the place of the page in a package. A package that has the sources is a checkout. */
 export function placeOfPage(folder = packageFolder): PagePlace {
   const sources = join(folder, 'src/console/page');
   const built = join(folder, 'dist/console/page');

@@ -10,9 +10,9 @@ interface OutboxOptions {
 }
 
 /**
- * Returns what takes batches of the journal to the state, and notices of their calls into the queue. The
- * journal keeps a batch until both are done, and else brings it again. The state takes a call once, and the
- * queue a notice once.
+ * Returns a shipper that takes batches of the journal to the state, and notices of their calls into the
+ * queue. The journal keeps a batch until both are done, and else brings it again. The state takes a call
+ * once, and the queue a notice once.
  */
 export function createOutbox({ wanted, tell }: OutboxOptions) {
   return (record: (batch: CallBatch) => Promise<number>) =>

@@ -17,7 +17,9 @@ export interface ConnectionOptions {
   readonly answerBytesMax?: number;
   /** Set to send time and nonce, so that no request can be sent again. Keys with `require_nonce` need it. */
   readonly replayProtection?: boolean;
-  /** The word in `X-Service-Nonce`, where the gateway has another one (`branding.header_word`). */
+  /**
+   * The word in names such as `X-Service-Nonce`, where the gateway has another one (`branding.header_word`).
+   */
   readonly headerWord?: string;
 }
 
@@ -110,7 +112,7 @@ function replayFields(word: string): Record<string, string> {
   };
 }
 
-/** Returns the JSON of an answer. Throws for everything else, and for answers of more than so many bytes. */
+/** Returns the JSON of an answer. Throws for everything else, and beyond `answerBytesMax` bytes. */
 async function readAnswer(response: Response, key: string, answerBytesMax: number): Promise<unknown> {
   const { status, body } = response;
   // An answer may repeat the key, also escaped, and errors are shown to many.

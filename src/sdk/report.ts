@@ -16,7 +16,7 @@ export interface ReporterOptions {
   onFailure(error: unknown, traceId: string): void;
 }
 
-/** Reports an answer to the gateway. It returns at once, and its reader loses nothing of the answer. */
+/** Reports an answer to the gateway. It returns at once, and the caller loses nothing of the answer. */
 export type Report = (response: Response, traceId: string) => void;
 
 export function createReporter(postern: Pick<Postern, 'scanResponse'>, options: ReporterOptions): Report {

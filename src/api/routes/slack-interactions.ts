@@ -19,7 +19,7 @@ const route = routesOf('approvals');
 const formBytesMax = 131_072;
 /**
  * Milliseconds for telling Slack the outcome. Slack waits three seconds for its answer, and then shows an
- * error to who has pressed the button.
+ * error to whoever has pressed the button.
  */
 const replyTimeoutMs = 2000;
 /** The only host to which a form may have the gateway answer. */

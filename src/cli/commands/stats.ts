@@ -30,7 +30,7 @@ const toLine = ({ names, other }: Counted): string =>
     ', ',
   );
 
-/** Returns the counts with names of agents. Ids stay where the key may not see agents, or for older ones. */
+/** Returns the counts with names of agents. Ids stay where the key may not see agents, and beyond 1,000. */
 async function withNames(client: Client, agents: Counted): Promise<Counted> {
   const { items } = await client
     .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })

@@ -85,8 +85,8 @@ function wayOfFirstStart(): WayOut | undefined {
 const idsOfFirstStart = ['POSTERN_KEY_ID', 'POSTERN_AGENT_ID', 'SERVICE_API_KEYS_ADMIN_SECRET'];
 
 /**
- * Returns the way that this shell has exported; undefined where a part of it is missing. The gateway's
- * authority fits no other proxy.
+ * Returns the way that this shell has exported; undefined where a part is missing. The parts belong together,
+ * since the gateway's authority fits no other proxy.
  */
 export function wayOfShell(): WayOut | undefined {
   const { HTTPS_PROXY: proxy, POSTERN_CA: ca, POSTERN_URL: url } = process.env;

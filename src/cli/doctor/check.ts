@@ -3,9 +3,9 @@ export interface Check {
   readonly name: string;
   /** The outcome; `unknown` where it could not be tried from here. */
   readonly verdict: 'enforced' | 'not enforced' | 'unknown';
-  /** Says what was seen. */
+  /** What was seen. */
   readonly detail: string;
-  /** Names the setting that changes it. */
+  /** The setting that changes it. */
   readonly setting: string;
 }
 

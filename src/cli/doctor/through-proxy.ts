@@ -23,11 +23,11 @@ interface Canary {
 export interface Seen {
   /** Status of the answer to CONNECT. */
   readonly connect: number;
-  /** Tells whether the certificate in the tunnel is one of the gate's. */
+  /** Tells whether the certificate in the tunnel is one of the gateway's. */
   readonly isRead: boolean;
   readonly status: number | undefined;
   readonly decision: string | undefined;
-  /** The code of the problem that the gate answered with. */
+  /** Code of the problem that the gateway answered with; undefined where there was none. */
   readonly code: string | undefined;
 }
 

@@ -78,7 +78,7 @@ async function resolves(servers: readonly string[] | undefined): Promise<boolean
 
 const initialBytes = 1_200;
 
-/** Tells whether a QUIC server answers a long header of an unknown version with its own (RFC 9000, 6). */
+/** Tells whether a QUIC server answers a long header of an unknown version, as each does (RFC 9000, 6). */
 async function answersQuic(address: string): Promise<boolean> {
   const { host, port } = splitAddress(address);
   const socket = createSocket('udp4');

@@ -64,7 +64,7 @@ const splunk: Envelope = (event, { notice }, { url, secret, format }) => ({
 
 const datadogStatus = { LOW: 'info', MEDIUM: 'warn', HIGH: 'error', CRITICAL: 'critical' } as const;
 
-/** Returns a tag, or none without a value. A comma would begin another tag; other signs are not taken. */
+/** Returns a tag, or none without a value. Signs that tags cannot have, such as a comma, become `_`. */
 const tag = (name: string, value: string | null): string[] =>
   value === null ? [] : [`${name}:${value.toLowerCase().replace(/[^a-z0-9_./-]/g, '_')}`];
 

@@ -5,7 +5,7 @@ import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
 import { routesOf } from '../../route.ts';
 
-/* The kill switch, which suspends all agents of a tenant at once, and those that register later, too. */
+/* The kill switch. It suspends all agents of a tenant at once, those that register later included. */
 
 const route = routesOf('agents');
 
@@ -67,7 +67,7 @@ export const suspendAgents = route('POST /v1/agents/suspend', {
   },
 });
 
-/** `POST /v1/agents/reactivate` leaves agents suspended one by one as they are. It needs the admin secret. */
+/** `POST /v1/agents/reactivate` ends the suspension, with the admin secret. Single suspensions stay. */
 export const reactivateAgents = route('POST /v1/agents/reactivate', {
   summary: 'End the suspension of all agents, with the admin secret',
   access: 'agents:write',

@@ -55,7 +55,7 @@ const nothing: AgentUsage = {
   decisions24h: { ALLOW: 0, SANITIZE: 0, REQUIRE_APPROVAL: 0, DENY: 0 },
 };
 
-/** Facts shown beside the record. */
+/** Facts that are shown beside an agent's record. */
 interface Standing {
   readonly usage: AgentUsage;
   /** Trust in the agent, from 0 to 1. */

@@ -70,7 +70,7 @@ export const listMcpServers = route('GET /v1/mcp-servers', {
   },
 });
 
-/** `POST /v1/mcp-servers/{server_id}/accept` makes the tools that the server lists now the expected ones. */
+/** `POST /v1/mcp-servers/{server_id}/accept` accepts the tools of a server as they are listed now. */
 export const acceptTools = route('POST /v1/mcp-servers/:server_id/accept', {
   summary: 'Accept the tools of an MCP server as they are',
   // An agent's own key may write policies. But the agent must not accept the tools that it is led by.

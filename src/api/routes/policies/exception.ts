@@ -225,7 +225,7 @@ function toAnswer({ nowMs }: Request, { trace, drafts, outcome, wider }: Found):
   };
 }
 
-/** Writes a policy as apply takes it; a policy file may have several environments. */
+/** Returns a policy as apply takes it. One of a policy file may have several environments. */
 function toApply({ name, description, envNames, mode, rules }: PolicyDocument): Record<string, unknown> {
   const env =
     envNames === undefined ? {} : envNames.length === 1 ? { env_name: envNames[0] } : { env_names: envNames };

@@ -99,7 +99,7 @@ type Simulation = Omit<z.infer<typeof simulateAnswer>, 'warnings'>;
 /** The inputs of the simulation. */
 interface Setting {
   readonly tenant: TenantConfig;
-  /** The policies as they would be. */
+  /** The policies as they would be in force. */
   readonly changed: readonly CompiledInput[];
   readonly agents: SimulatedAgents;
   /** Lets others have their turn. Rejects with GATEWAY_BUSY where the simulation takes too long. */
@@ -120,7 +120,7 @@ export const simulatePolicies = route('POST /v1/policies/simulate', {
     if (!tenant) throw new GatewayError('NOT_FOUND', 'There is no such tenant.');
     if ((body.calls === undefined) === (body.traces === undefined))
       throw invalid([{ path: 'calls', message: 'give either calls or traces' }]);
-    // Rules tell of the recorded calls that they hold for, so that whoever asks must be allowed to see those.
+    // The answer tells which recorded calls the rules hold for, so whoever asks must be allowed to see those.
     if (body.traces && caller.kind === 'key') demand(caller.key, ['activity:read']);
     const checked = body.policies.map((it, index) => checkPolicy(gate, tenantId, it, `policies[${index}]`));
     const candidates = checked.map((it) => it.policy);
@@ -155,7 +155,7 @@ async function overCalls(request: Request, { tenant, changed, agents, pause }: S
     const { facts: given } = described;
     const named = given.agent_id ?? described.agent_id ?? undefined;
     if (caller.kind === 'key' && named !== undefined && named !== caller.identity.agentId)
-      // The agent's former destinations are in its traces.
+      // The outcome tells of the agent's former destinations, which are in its traces.
       demand(caller.key, ['activity:read']);
     const agent = await agents.of(named, env);
     const call = toCall(described, written[index] ?? raw, agent, nowMs);

@@ -170,7 +170,7 @@ function Buttons({ count, first, isDenying, note, onNote, onDeny, onDecide }: Bu
 
 function Note({ text, onText }: { text: string; onText: (text: string) => void }) {
   const input = useRef<HTMLInputElement>(null);
-  // At once: what is typed next must not be taken for a key that decides.
+  // The field has the focus at once: what is typed next must not be taken for a key that decides.
   useLayoutEffect(() => input.current?.focus(), []);
   return (
     <label>
@@ -199,7 +199,7 @@ interface DenyOf {
 function DenyForm({ count, first, isRunning, back, deny }: DenyOf) {
   const [note, setNote] = useState(first);
   const input = useRef<HTMLInputElement>(null);
-  // At once: what is typed next must not be taken for a key that decides.
+  // The field has the focus at once: what is typed next must not be taken for a key that decides.
   useLayoutEffect(() => input.current?.focus(), []);
   return (
     <form
