@@ -146,6 +146,7 @@ function send(
   }
   const unsigned = {
     tenantId: call.identity.tenantId,
+    agentId: call.identity.ownAgent.agentId,
     target,
     method: call.method,
     headers: withFields(toUpstreamHeaders(headers, authority, viaFor(exchange)), going?.fields),

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -123,8 +123,8 @@ async function openLab(t: Test, port: number, { limits, upstream, clientOptions,
     delete process.env['grpc_proxy'];
   });
   /** HTTP/2 without a library of gRPC. */
-  const openSession = async (options: http2.ClientSessionOptions = {}) => {
-    const { proxyUrl, key } = gateway;
+  const openSession = async (options: http2.ClientSessionOptions = {}, key = gateway.key) => {
+    const { proxyUrl } = gateway;
     const tunnel = { proxyUrl, authorization: basic(key), authority, ca: ca.toString() };
     const session = await openHttp2Tunnel(tunnel, options);
     t.teardown(() => session.destroy());
@@ -527,6 +527,30 @@ t.test('a server that reads slowly holds its client back', async (t) => {
   chats[0]?.resume();
   t.match(await status, { code: grpc.status.OK });
   t.equal(heard, total);
+});
+
+t.test('agents share no session with an upstream, whatever agent their calls name', async (t) => {
+  const sessions = new Map<string, unknown>();
+  const upstream = await startHttp2Upstream(t, (stream, { ':path': path = '' }) => {
+    sessions.set(path, stream.session);
+    stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+    stream.end(frame('hello'));
+  });
+  const { gateway, openSession } = await openLab(t, upstream.port, {});
+  const { key } = await gateway.mint({ default_agent_id: randomUUID() });
+  const [first, other] = [await openSession(), await openSession({}, key)];
+  for (const [session, path] of [
+    [first, '/first'],
+    [other, '/other'],
+    [first, '/second'],
+  ] as const) {
+    const stream = session.request({ ...grpcPost, ':path': path, 'x-service-agent-id': gateway.agentId });
+    stream.end(frame('hello'));
+    t.match((await answerOf(stream)).trailers, { 'grpc-status': '0' });
+  }
+  t.equal(sessions.get('/second'), sessions.get('/first'));
+  t.not(sessions.get('/other'), sessions.get('/first'));
 });
 
 /** Keeps what arrives on each stream, and answers each chunk of it with its length. */

@@ -7,6 +7,8 @@ import type { Deadlines } from './deadlines.ts';
 
 /** A request as it is sent. */
 export interface Outgoing {
+  /** Agent that shares its HTTP/2 sessions with no other one. */
+  readonly agentId: string;
   readonly method: string;
   readonly target: Target;
   /** Flat fields with the Host: made by `toUpstreamHeaders`. */
@@ -79,6 +81,7 @@ export interface Carrier {
 
 /** A request that wants a carrier. */
 export interface Waiting {
+  readonly agentId: string;
   /** Tells whether a kept connection was lost under the request: another one could be lost as well. */
   readonly needsFresh: boolean;
   sendOn(carrier: Carrier): void;

@@ -115,6 +115,7 @@ const expansionMax = 200;
 export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnEndListener {
   slot = 0;
   needsFresh = false;
+  readonly agentId: string;
   readonly #options: RelayOptions;
   readonly #context: RelayContext;
   readonly #origin: Origin;
@@ -151,6 +152,7 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   readonly #sentMs = performance.now();
 
   constructor(outgoing: Outgoing, options: RelayOptions, context: RelayContext, origin: Origin) {
+    this.agentId = outgoing.agentId;
     this.#outgoing = outgoing;
     this.#messages = outgoing.messages;
     this.#isGrpcAsked = options.scrub !== undefined && isGrpcType(fieldOf(outgoing.headers, 'content-type'));

@@ -1,21 +1,12 @@
-import { type ClientHttp2Session, connect } from 'node:http2';
 import type { Socket } from 'node:net';
-import { GatewayError, toGatewayError } from '../../core/errors.ts';
-import { fieldsMax } from '../http1/response-head-reader.ts';
+import { AgentSessions } from './agent-sessions.ts';
 import type { Origin, OriginContext, Waiting } from './carrier.ts';
 import type { TlsSessionStore } from './connect.ts';
-import { ConnectionEnded, toExchangeFailure } from './failures.ts';
-import { StreamCarrier } from './stream-carrier.ts';
-
-/** Streams that one session has at most, whatever the upstream would take. */
-const streamsMax = 100;
-const sessionMegabytesMax = 16;
-/** Bytes of each stream's window: no more of an answer is read ahead. */
-const windowBytes = 1024 * 1024;
+import type { Session } from './session.ts';
 
 /**
- * Sends requests over HTTP/2 sessions with one scheme, host and port (RFC 9113). All requests share one
- * session. While it is full or says goodbye, another one is opened beside it, up to the limit.
+ * Sends requests over HTTP/2 sessions with one scheme, host and port. Each agent has its own, because an
+ * upstream ends a session with all that runs on it: where streams are cancelled too fast, or answers not read.
  */
 export class SessionOrigin implements Origin {
   running = 0;
@@ -23,9 +14,12 @@ export class SessionOrigin implements Origin {
   readonly #context: OriginContext;
   readonly #dial: (session: TlsSessionStore) => Promise<Socket>;
   readonly #tlsSession: TlsSessionStore = { session: undefined };
-  readonly #sessions = new Set<Session>();
-  readonly #waiting: Waiting[] = [];
-  #opening = 0;
+  /** Agents that have a session or wait for one. */
+  readonly #agents = new Map<string, AgentSessions>();
+  /** Counts the sessions that stand or are being opened. */
+  #open = 0;
+  /** Tells whether an agent waits for a place. */
+  #isShort = false;
   #isRetired = false;
 
   constructor(context: OriginContext, dial: (session: TlsSessionStore) => Promise<Socket>) {
@@ -35,189 +29,64 @@ export class SessionOrigin implements Origin {
 
   dispatch(request: Waiting): void {
     this.running++;
-    this.#send(request);
+    this.repeat(request);
   }
 
   repeat(request: Waiting): void {
-    this.#send(request);
+    const { agentId } = request;
+    const sessions = this.#agents.get(agentId) ?? this.#sessionsOf(agentId);
+    sessions.send(request);
   }
 
   release(request: Waiting, tick: number): void {
     this.running--;
     this.usedTick = tick;
-    const at = this.#waiting.indexOf(request);
-    if (at >= 0) this.#waiting.splice(at, 1);
+    this.#agents.get(request.agentId)?.forget(request);
+    this.#dropIfEmpty(request.agentId);
   }
 
   retire(): void {
     this.#isRetired = true;
-    for (const session of this.#sessions) session.close();
+    for (const sessions of this.#agents.values()) sessions.retire();
   }
 
   sweep(tick: number): void {
-    const keptTicks = this.#context.deadlines.toTicksWithin(this.#context.keptMs);
-    for (const session of this.#sessions) if (tick - session.idleTick >= keptTicks) session.close();
+    for (const sessions of this.#agents.values()) sessions.sweep(tick);
   }
 
-  #send(request: Waiting): void {
-    const session = [...this.#sessions].find((it) => it.hasRoom);
-    if (session) request.sendOn(session.carrier());
-    else {
-      this.#waiting.push(request);
-      this.#openAsNeeded();
-    }
-  }
-
-  /**
-   * Opens a session where requests wait. One is opened at a time, since it may carry all of them. None is
-   * opened while the upstream takes no streams, since another one would get none either.
-   */
-  #openAsNeeded(): void {
-    if (this.#waiting.length === 0 || this.#opening > 0) return;
-    if (this.#sessions.size >= this.#context.connectionsMax) return;
-    if ([...this.#sessions].some((it) => it.takesNone)) return;
-    this.#opening++;
-    this.#dial(this.#tlsSession).then(
-      (socket) => this.#opened(socket),
-      (error: unknown) => this.#notOpened(toGatewayError(error)),
-    );
-  }
-
-  #opened(socket: Socket): void {
-    this.#opening--;
-    // TLS without the protocol is HTTP/1.1, and nobody knows what that would make of our first bytes.
-    if ('alpnProtocol' in socket && socket.alpnProtocol !== 'h2') {
-      socket.destroy();
-      this.#fail(new GatewayError('UPSTREAM_PROTOCOL', 'The upstream does not speak HTTP/2.'));
-      return;
-    }
-    const session = new Session(socket, this.#context, {
-      onRoom: () => this.#serve(session),
-      onGone: (error) => this.#gone(session, error),
+  #sessionsOf(agentId: string): AgentSessions {
+    const sessions = new AgentSessions(this.#context, {
+      dial: () => this.#dial(this.#tlsSession),
+      take: () => this.#take(),
+      free: () => this.#free(agentId),
+      idled: () => this.#isShort && this.#idlest()?.close(),
     });
-    this.#sessions.add(session);
-    this.#serve(session);
-    if (this.#isRetired) session.close();
+    if (this.#isRetired) sessions.retire();
+    this.#agents.set(agentId, sessions);
+    return sessions;
   }
 
-  #serve(session: Session): void {
-    while (session.hasRoom) {
-      const next = this.#waiting.shift();
-      if (!next) return;
-      next.sendOn(session.carrier());
-    }
-    this.#openAsNeeded();
+  #dropIfEmpty(agentId: string): void {
+    if (this.#agents.get(agentId)?.isEmpty) this.#agents.delete(agentId);
   }
 
-  #gone(session: Session, error: unknown): void {
-    this.#sessions.delete(session);
-    if (session.wasReady) this.#openAsNeeded();
-    else this.#fail(toExchangeFailure(error, false));
+  /** Takes a place for a session. Where none is free, the session that has been idle longest makes room. */
+  #take(): boolean {
+    this.#isShort = this.#open >= this.#context.connectionsMax;
+    if (this.#isShort) this.#idlest()?.close();
+    else this.#open++;
+    return !this.#isShort;
   }
 
-  #notOpened(error: GatewayError): void {
-    this.#opening--;
-    this.#fail(error);
+  #free(agentId: string): void {
+    this.#open--;
+    this.#isShort = false;
+    this.#dropIfEmpty(agentId);
+    for (const it of this.#agents.values()) it.openAsNeeded();
   }
 
-  /** Fails all requests that wait: they would have gone the same way. */
-  #fail(error: GatewayError): void {
-    for (const request of this.#waiting.splice(0)) request.fail(error);
-  }
-}
-
-interface SessionEvents {
-  onRoom(): void;
-  /** Notes that the session is gone. It is called once, for whatever reason. */
-  onGone(error: unknown): void;
-}
-
-const sessionOptions = {
-  maxSessionMemory: sessionMegabytesMax,
-  maxHeaderListPairs: fieldsMax,
-  // A doubled field is sent as it was judged; by default Node throws.
-  strictSingleValueFields: false,
-  settings: { enablePush: false, initialWindowSize: windowBytes },
-};
-
-/** Keeps one session and counts its streams. */
-class Session {
-  /** Tells whether the session has heard from the upstream in HTTP/2. */
-  wasReady = false;
-  /** Tick since which the session carries nothing; infinite while it carries something. */
-  idleTick: number;
-  readonly #session: ClientHttp2Session;
-  readonly #socket: Socket;
-  readonly #context: OriginContext;
-  readonly #events: SessionEvents;
-  #streams = 0;
-  #failure: unknown = new ConnectionEnded();
-
-  constructor(socket: Socket, context: OriginContext, events: SessionEvents) {
-    this.#socket = socket;
-    this.#context = context;
-    this.#events = events;
-    this.idleTick = context.deadlines.tick;
-    const options = { ...sessionOptions, createConnection: () => socket };
-    // Each request says its authority itself.
-    this.#session = connect('https://upstream', options);
-    this.#session.on('remoteSettings', () => {
-      this.wasReady = true;
-      events.onRoom();
-    });
-    this.#session.on('error', (error) => {
-      this.#failure = error;
-    });
-    this.#session.once('close', () => events.onGone(this.#failure));
-  }
-
-  get hasRoom(): boolean {
-    const isKnown = this.wasReady || !this.#context.awaitsSettings;
-    return this.#isOpen && isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
-  }
-
-  /**
-   * Tells whether the session stands, and the upstream has said that it takes no streams for now (RFC 9113,
-   * 5.1.2).
-   */
-  get takesNone(): boolean {
-    return this.#isOpen && this.#streamsTaken === 0;
-  }
-
-  get #isOpen(): boolean {
-    return !this.#session.closed && !this.#session.destroyed;
-  }
-
-  get #streamsTaken(): number {
-    return (this.wasReady ? this.#session.remoteSettings.maxConcurrentStreams : undefined) ?? streamsMax;
-  }
-
-  carrier(): StreamCarrier {
-    this.#streams++;
-    this.idleTick = Number.POSITIVE_INFINITY;
-    return new StreamCarrier(this.#session, () => this.#streamEnded());
-  }
-
-  /** Closes the session when its last stream has ended. */
-  close(): void {
-    this.#session.close();
-    this.#leaveIfDone();
-  }
-
-  #streamEnded(): void {
-    this.#streams--;
-    if (this.#streams === 0) this.idleTick = this.#context.deadlines.tick;
-    this.#leaveIfDone();
-    if (this.hasRoom) this.#events.onRoom();
-  }
-
-  /**
-   * Closes the connection once the session is closed and has no stream. Node would wait without end for the
-   * upstream to close its side.
-   */
-  #leaveIfDone(): void {
-    if (this.#streams > 0 || !this.#session.closed) return;
-    this.#session.destroy();
-    this.#socket.destroy();
+  #idlest(): Session | undefined {
+    const idle = [...this.#agents.values()].flatMap((it) => it.idlest ?? []);
+    return idle.toSorted((a, b) => a.idleTick - b.idleTick)[0];
   }
 }

@@ -45,6 +45,8 @@ export interface UpstreamRequest {
    * Tenant whose call it is. What a call finds or leaves on a connection is never met by another tenant's.
    */
   readonly tenantId: string;
+  /** Agent of the key, which shares its HTTP/2 sessions with no other one: it can have them ended. */
+  readonly agentId: string;
   readonly target: Target;
   readonly method: string;
   /** Flat fields that are ready to send: made by `toUpstreamHeaders`. */
@@ -143,7 +145,7 @@ export class Upstream {
 
   #prepare(request: UpstreamRequest, protocol: Protocol): [Origin, Outgoing] {
     if (this.#isClosing) throw shuttingDown();
-    const { tenantId, target, method, headers, body, messages, isWebSocket = false } = request;
+    const { tenantId, agentId, target, method, headers, body, messages, isWebSocket = false } = request;
     const isAlone = body !== undefined && mayBeUnread(method, body);
     const fields = isAlone ? [...headers, 'Connection', 'close'] : headers;
     const head = toRequestHead(method, target.path, fields, body?.length ?? 0);
@@ -153,7 +155,7 @@ export class Upstream {
     const origin = this.#pools.take(tenantId, target, protocol, purpose, this.#deadlines.tick);
     return [
       origin,
-      { method, target, headers, head, body, messages, isWebSocket, isAlone, isAuthenticating },
+      { agentId, method, target, headers, head, body, messages, isWebSocket, isAlone, isAuthenticating },
     ];
   }
 

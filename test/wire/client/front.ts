@@ -91,6 +91,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
     const headers = toUpstreamHeaders(request.rawHeaders, `${target.host}:${target.port}`, '1.1 postern');
     const message = {
       tenantId: request.headers['x-tenant']?.toString() ?? 'acme',
+      agentId: request.headers['x-agent']?.toString() ?? 'bot',
       target,
       method: request.method ?? '',
       headers,
@@ -144,6 +145,7 @@ export async function openFront(t: Test, options: FrontOptions = {}): Promise<Fr
 
 /** A request without a body, as it is sent. */
 export const outgoing: Outgoing = {
+  agentId: 'bot',
   method: 'GET',
   target: parseTarget('http://localhost/'),
   headers: ['Host', 'localhost'],

@@ -176,6 +176,73 @@ t.test('a reset ends one request and no other; one that was refused is sent agai
   t.match(await front.ask(`${origin}/after`), { status: 200 });
 });
 
+t.test('an agent whose session the upstream ends ends no call of another agent', async (t) => {
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    stream.write('hello ');
+    if (headers[':path'] === '/stay') stream.resume().on('end', () => stream.end('bye'));
+    else stream.once('close', () => stream.session?.destroy());
+  });
+  const front = await openFront(t, { h2: 'always' });
+  const body = new TestBody();
+  const answer = new TestAnswer();
+  const ended = Promise.withResolvers<RelayOutcome>();
+  front.upstream.forward(
+    {
+      ...{ tenantId: 'acme', agentId: 'other', target: parseTarget(`${upstream.origin}/stay`) },
+      ...{ method: 'POST', headers: ['Host', 'x'], body: undefined, messages: body },
+    },
+    { response: answer, extraHeaders: [], onError: ended.reject, onEnd: ended.resolve },
+  );
+  await once(answer, 'text');
+  for (let round = 0; round < 3; round++) {
+    const cancelled = await front.open(`${upstream.origin}/x`, { headers: { 'X-Agent': 'hasty' } });
+    const over = once(front.events, 'end');
+    cancelled.destroy();
+    await over;
+  }
+  body.end();
+  t.match(await ended.promise, { status: 200, aborted: false });
+  t.equal(answer.text, 'hello bye');
+  t.ok(upstream.connections() > 1);
+});
+
+t.test('more agents than there may be sessions have their turns', async (t) => {
+  let open = 0;
+  let most = 0;
+  const sessions = new WeakSet<object>();
+  const upstream = await startHttp2Upstream(t, (stream, headers) => {
+    const session = stream.session as http2.ServerHttp2Session;
+    if (!sessions.has(session)) {
+      sessions.add(session);
+      most = Math.max(most, ++open);
+      session.once('close', () => open--);
+    }
+    setImmediate(() => echo(stream, headers));
+  });
+  const front = await openFront(t, { h2: 'always', connectionsMax: 2 });
+  const ask = (agent: number) =>
+    front.ask(`${upstream.origin}/x`, {
+      method: 'POST',
+      body: `of ${agent}`,
+      headers: { 'X-Agent': `agent ${agent}` },
+    });
+  const agents = Array.from({ length: 12 }, (_, agent) => agent % 6);
+  for (const turns of [agents, agents.toReversed()]) {
+    const replies = await Promise.all(turns.map(ask));
+    t.same(
+      replies.map(({ body }) => body),
+      turns.map((agent) => `of ${agent}`),
+    );
+  }
+  t.ok(most <= 2, `${most} at once`);
+  t.ok(upstream.connections() >= 6, 'none is shared');
+  const before = upstream.connections();
+  t.match(await ask(5), { status: 200 });
+  t.match(await ask(5), { status: 200 });
+  t.ok(upstream.connections() <= before + 1, 'an agent keeps its own');
+});
+
 t.test('a client that leaves ends its stream', async (t) => {
   const ended = Promise.withResolvers<number>();
   const upstream = await startHttp2Upstream(t, (stream) => {
@@ -269,6 +336,7 @@ t.test('a request that cannot be sent is an error, and no other one waits for it
       front.upstream.forward(
         {
           tenantId: 'acme',
+          agentId: 'bot',
           target: parseTarget(`${upstream.origin}/x`),
           method: 'CONNECT',
           headers: ['Host', 'localhost'],
@@ -414,7 +482,14 @@ function stream(front: Front, url: string, method = 'POST') {
   const { promise: over, resolve } = Promise.withResolvers<RelayOutcome | GatewayError>();
   const forwarding = front.upstream.forward(
     {
-      ...{ tenantId: 'acme', target: parseTarget(url), method, body: undefined, messages: body },
+      ...{
+        tenantId: 'acme',
+        agentId: 'bot',
+        target: parseTarget(url),
+        method,
+        body: undefined,
+        messages: body,
+      },
       headers: ['Content-Type', 'application/grpc', 'Host', 'localhost'],
     },
     { response: answer, extraHeaders: [], onError: resolve, onEnd: resolve },

@@ -288,6 +288,7 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
   const shared = { deadlines, turnEnd: createTurnEnd(), connectionsMax: 2, keptMs: 30_000 };
   const origin = new ConnectionOrigin(shared, dial);
   const request = (name: string, needsFresh: boolean) => ({
+    agentId: 'bot',
     needsFresh,
     sendOn: (connection: Connection) => void events.emit(name, connection),
     fail: (error: Error) => t.fail(error.message),
@@ -329,7 +330,7 @@ t.test('lets go of the body of a request that is over, though its client keeps t
   let body: Buffer | undefined = Buffer.alloc(1_000_000);
   const reference = new WeakRef(body);
   const forwarding = front.upstream.forward(
-    { tenantId: 'acme', target, method: 'POST', headers: ['Host', 'x'], body },
+    { tenantId: 'acme', agentId: 'bot', target, method: 'POST', headers: ['Host', 'x'], body },
     { response, extraHeaders: [], onError: (error) => t.fail(error.message) },
   );
   body = undefined;

@@ -372,6 +372,7 @@ t.test('refuses what cannot be written into a head', async (t) => {
   front.upstream.forward(
     {
       tenantId: 'acme',
+      agentId: 'bot',
       target: { ...target, isAddress: false },
       method: 'GET',
       headers: ['X', 'a\r\nY: b'],

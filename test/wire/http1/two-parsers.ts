@@ -290,6 +290,7 @@ export class Lane {
     this.#options.upstream.forward(
       {
         tenantId: this.#options.name,
+        agentId: 'bot',
         target: { ...target, scheme: 'http', host: '127.0.0.1', port },
         method,
         headers: toUpstreamHeaders(headers, this.authority, '1.1 postern'),
