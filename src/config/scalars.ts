@@ -151,8 +151,8 @@ export const optionalSecret = z.union([z.literal(''), secret], {
 export const configUuid = parsed(parseUuid, 'must be a UUID', 64);
 
 /**
- * Returns the range in `10.0.0.0/8`, `2001:db8::/32`, or one address with the whole as its prefix; undefined
- * for any other text.
+ * Returns a range such as `10.0.0.0/8` or `2001:db8::/32`, in lower case; undefined for any other text. A
+ * single address gets the longest prefix, so that it stands for itself alone.
  */
 export function parseCidr(text: string): string | undefined {
   const [, address = '', length] = /^([0-9a-fA-F:.]{2,45})(?:\/(\d{1,3}))?$/.exec(text) ?? [];

@@ -12,10 +12,7 @@ export interface Identity {
   readonly keyPrefix: string;
   readonly tenantId: string;
   readonly envName: string;
-  /**
-   * The agent that makes the call. This is the agent of the key, or another agent of the tenant that the call
-   * names.
-   */
+  /** The agent that makes the call: that of the key, or another one of the tenant that the call names. */
   readonly agentId: string;
   readonly agentName: string;
   /** The agent of the key, by which stored credentials are chosen. Nothing that a call claims changes it. */
@@ -34,7 +31,7 @@ export interface OwnAgent {
 export interface CarriedRead {
   readonly read: SensitiveRead;
   /**
-   * How the read was recognised: by `content`, a good part of it word for word, or by data of the same
+   * The way the read was recognised: a good part of its `content`, word for word, or data of the same
    * `class`.
    */
   readonly by: 'content' | 'class';
@@ -96,7 +93,7 @@ export const plainAdmission = <Tenant>(
   history: noHistory,
 });
 
-/** Which words of the policies' rules were found in the body (`BodyFacts.wordsFound` of the policies). */
+/** The words of the policies' rules that were found in the body (`BodyFacts.wordsFound` of the policies). */
 export interface FoundInBody {
   readonly list: readonly string[];
   readonly found: Uint8Array;

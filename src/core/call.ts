@@ -24,7 +24,7 @@ export * from './received-call.ts';
 export * from './verdict.ts';
 
 /*
- * The states of a call. An agent makes a call through an entrance, and each stage takes it in one state and
+ * The states of a call. An agent makes a call through an entrance. Each stage takes it in one state and
  * returns it in the next: `ReceivedCall`, `ClassifiedCall`, `AdmittedCall`, `InspectedCall`, `AssessedCall`,
  * `DecidedCall`. A state holds the groups of facts that its stages have found out. A stage that needs a group
  * takes no call without it. Nothing is copied but references to groups. Live calls, messages of open calls,

@@ -88,8 +88,8 @@ export const stateUnavailable = (detail: string, cause?: unknown): GatewayError 
   new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
 
 /**
- * Returns the failure as the caller may see it. An unknown error becomes INTERNAL and tells nothing of its
- * own.
+ * Returns the failure as the caller may see it. An unknown error becomes INTERNAL, which tells nothing of its
+ * cause.
  */
 export function toGatewayError(error: unknown): GatewayError {
   return error instanceof GatewayError

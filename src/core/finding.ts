@@ -30,8 +30,8 @@ export interface Finding {
   readonly start: number;
   readonly end: number;
   /**
-   * The credential is at its vendor's host, or where it was first used. Then it is no leak, and gives no
-   * class.
+   * The credential is at its vendor's host, or where it was first used. Then it is no leak and does not
+   * count.
    */
   readonly atHome: boolean;
   /** The credential has no vendor, and is known to be at home elsewhere. */

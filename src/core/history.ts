@@ -1,8 +1,8 @@
 import type { DataClass } from './finding.ts';
 
 /*
- * What came before a call: what is usual for its agent, what is held against the agent, and what was seen in
- * its tenant.
+ * The past of a call: what is usual for its agent, what is held against the agent, and what was seen in its
+ * tenant.
  */
 
 /**
@@ -73,7 +73,7 @@ export function shinglesFromText(text: string): Shingles {
 /** Something that was held against an agent. */
 export interface TrustMark {
   readonly cause: 'denial' | 'analyst-denial' | 'threat' | 'anomaly';
-  /** The trust that it cost, in ten-thousandths of the whole trust. */
+  /** The trust that was lost, in ten-thousandths of the whole trust. */
   readonly parts: number;
   readonly atMs: number;
   readonly traceId: string;

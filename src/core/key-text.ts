@@ -43,7 +43,8 @@ export const keyPrefix = (text: string): string => text.slice(0, 12);
 export const keyDigest = (text: string): string => hash('sha256', text, 'hex');
 
 /**
- * Returns the stored form of a key's digest. Who steals the state cannot check a guess without the pepper.
+ * Returns the stored form of a key's digest. Whoever steals the state cannot check a guess without the
+ * pepper.
  */
 export const peppered = (digestHex: string, pepper: Buffer): string =>
   createHmac('sha256', pepper).update(Buffer.from(digestHex, 'hex')).digest('hex');

@@ -46,7 +46,10 @@ export interface Unclear {
   readonly anyMethod: boolean;
 }
 
-/** One of several operations of a call, with the method, target and body that belong to it alone. */
+/**
+ * A single operation of a call that does several things, with the method, target and body that belong to it
+ * alone.
+ */
 export interface OperationPart {
   readonly operation: Omit<Operation, 'parts'>;
   readonly method?: string;

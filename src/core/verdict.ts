@@ -45,7 +45,10 @@ export interface Risk {
 
 /** A reason why an analyst should look at a call, whatever was decided. */
 export interface IncidentCause {
-  /** The cause: `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit` or `critical-denial`. */
+  /**
+   * The cause, such as `policy:<policy name>/<rule id>`, `scope-violation`, `threat-hit` or
+   * `critical-denial`.
+   */
   readonly trigger: SafeName;
   readonly title: SafeName;
   readonly severity: Band;
@@ -75,7 +78,10 @@ export interface Verdict {
   readonly escalateTo: readonly string[];
   /** Sentences that say how the call leaves the scope of its key. */
   readonly violations: readonly SafeName[];
-  /** The decision that would have been made, in monitor mode; undefined otherwise. */
+  /**
+   * The decision that monitor mode, of the daemon, the tenant or a policy, has kept from standing; undefined
+   * where there is none.
+   */
   readonly wouldBe: Decision | undefined;
   /** The body that is forwarded instead of the call's own, on SANITIZE. */
   readonly sanitizedBody: Buffer | undefined;

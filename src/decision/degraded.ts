@@ -13,7 +13,7 @@ import type {
 import type { Tenants } from '../tenants/tenants.ts';
 import { orElse } from '../util/maybe-promise.ts';
 
-/** The longest time since the state has known the key. */
+/** The longest time since the state knew the key. */
 export const recallMs = 5 * 60_000;
 
 /**

@@ -195,8 +195,8 @@ export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enfor
 const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
 
 /**
- * Makes an opinion that can be carried out. Where SANITIZE cannot be done, that is a denial. For a call that
- * must be held first, it is so before anybody is asked.
+ * Makes an opinion that can be carried out. Where the call cannot be sanitised, the opinion becomes a denial.
+ * For a call that must be held first, that happens before anybody is asked.
  */
 export function enforceable(call: InspectedCall, opinion: Opinion): Enforceable {
   const { decision, alsoSanitize, cuts } = opinion;

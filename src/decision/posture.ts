@@ -1,6 +1,6 @@
 import { type Band, type DataClass, type Decision, decisions, type Risk } from '../core/call.ts';
 
-/** The decision where no rule matches, by data class and by the band of the risk. */
+/** The decisions where no rule matches, by data class and by the band of the risk. */
 export interface Posture {
   readonly secrets: Decision;
   readonly pii: Decision;

@@ -7,8 +7,8 @@ import type { Gate } from './gate.ts';
 /** The statuses of refusals that stand in the activity log: wrong key, forbidden, too large, too many. */
 const recordedStatuses: ReadonlySet<number> = new Set([401, 403, 413, 429]);
 /**
- * The statuses of further refusals of the proxies that stand there: malformed requests, and requests that no
- * proxy can serve.
+ * The statuses of further refusals that stand there if a proxy refuses: malformed requests, and requests that
+ * no proxy can serve.
  */
 const recordedOnWire: ReadonlySet<number> = new Set([400, 417, 421, 431]);
 

@@ -34,12 +34,12 @@ function mentions(call: ReceivedCall, text: string, maxDecodedBytes: number): bo
 }
 
 /**
- * The number of characters that Node finds by the first one alone. Where that one is rare, it is ten times as
- * fast as with more.
+ * The length of texts that Node searches for by their first character. Where that one is rare, it is ten
+ * times as fast as with longer texts.
  */
 const quicklyFound = 5;
 /**
- * The size up to which a body is searched by so few characters. Where it consists of the first one alone,
+ * The size up to which a body is searched for such a short text. If it consists of the first character alone,
  * that takes a millisecond.
  */
 const quickBytesMax = 128 * 1024;

@@ -8,8 +8,8 @@ import type { BodyValues } from './match/body-values.ts';
 export type RuleCheck = (call: Evaluation) => boolean;
 
 /**
- * A compiled body path. Where `word` does not stand in the body, the path leads nowhere; undefined where
- * there is no such word.
+ * A compiled body path. Where `word` does not stand in the body, the path leads nowhere. `word` is undefined
+ * where no such word is known.
  */
 export interface CompiledBodyPath {
   readonly place: BodyPlace;

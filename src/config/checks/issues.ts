@@ -51,7 +51,7 @@ export function toFindings(
     }));
   }
   if (issue.code === 'invalid_union') {
-    // The author meant the form of which the most was read.
+    // The form of which the most was read is taken for the one that was meant.
     const meant = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0];
     if (meant && depthOf(meant) > 0) return meant.flatMap((inner) => toFindings(inner, root, path));
   }

@@ -168,7 +168,7 @@ export const responseScan = section({
     .describe('Of a longer answer under enforce. end: it does not come in; pass: the rest comes in unread.'),
 }).prefault({});
 
-/** The same keys where they only override. A key that is null changes nothing. */
+/** The keys of `response_scan` where they only override. A key that is null changes nothing. */
 export const responseScanOverride = section({
   mode: orNull(responseMode).describe('Instead of the mode of response_scan.'),
   max_bytes: orNull(responseBytes).describe('Instead of its max_bytes.'),

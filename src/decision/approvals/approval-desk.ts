@@ -37,7 +37,7 @@ export class ApprovalDesk {
 
   /**
    * Finds a decision on the identical call, and spends it if it is a grant. Where there is none, finds or
-   * opens the approval of the call. The result is stored by then.
+   * opens the approval of the call. Resolves when the result is stored.
    */
   hold(call: AssessedCall<TenantConfig>, verdict: Verdict): Promise<Hold> {
     return this.#store.holdCall(toApproval(call, verdict, this.#now()), (hold) => stepOf(hold, call));
@@ -119,13 +119,13 @@ export class ApprovalDesk {
 /**
  * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it
  * made, or the key that made it. It is also so with a key of the agent that the call names, or of the agent
- * whose key `asked` is.
+ * that `asked` belongs to.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
   [approval.agentId, approval.ownAgentId, asked?.agentId].includes(key.agentId);
 
-/** Returns the key that made an ephemeral key, or the key itself. */
+/** Returns the id of the key that made an ephemeral key, or of the key itself. */
 const liveKeyOf = ({ keyId, parentKeyId }: KeyRecord): string => parentKeyId ?? keyId;
 
 /**
@@ -201,7 +201,7 @@ const grantTerms = (call: AssessedCall): GrantTerms => ({
   headers: [...tellingFields(call), ...headerFindings(call)].sort(),
 });
 
-/** Returns the findings in headers with their places. They make calls differ. */
+/** Returns the findings in headers with their places. Calls that differ in them are not identical. */
 const headerFindings = ({ head, findings }: AssessedCall): string[] =>
   findings
     .filter((it) => it.location.startsWith('header:') && counts(it))

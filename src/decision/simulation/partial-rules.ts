@@ -35,7 +35,7 @@ const needed: Readonly<Record<Lack | 'state', readonly string[]>> = {
     'is_external_principal',
   ],
   url: ['url_patterns'],
-  // Traces do not tell the state of their time.
+  // Traces do not tell the trust and the budgets of their time.
   state: ['trust_score_lt', 'daily_budget_exceeded'],
 };
 

@@ -68,7 +68,7 @@ export function createTraceJudge(
 }
 
 /**
- * Tells whether nobody knows if the body can be cut. That is certain where it was cut, and where there is
+ * Tells whether it is unknown if the body can be cut. It is known where the body was cut, and where there is
  * nothing to cut.
  */
 function isCutDoubtful(

@@ -32,8 +32,8 @@ export interface SimulatedCall {
   readonly identity: Identity;
   readonly agentStatus: AgentStatus;
   /**
-   * Returns sentences that say how an operation leaves the scope of the key. Without this function it does
-   * not.
+   * Returns sentences that say how an operation leaves the scope of the key. Without this function none
+   * leaves it.
    */
   readonly scopeViolations?: (operation: Operation) => readonly SafeName[];
 }

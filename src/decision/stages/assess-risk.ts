@@ -51,7 +51,7 @@ export function assessRiskStage(options: AssessOptions) {
     };
   }
 
-  /** Returns the signals of a call. Nearly all calls are clean, so the list is empty at first. */
+  /** Returns the signals of a call. Nearly all calls have none. */
   function signalsOf(call: InspectedCall, evidence: RiskEvidence): Signal[] {
     const signals: Signal[] = [];
     for (const engine of engines) {

@@ -294,7 +294,7 @@ function bodyJob(call: AdmittedCall, wanted: Pick<BodyJob, 'wantsTexts' | 'wants
     wantsUrls: wanted.wantsUrls,
     isBroken: unreadable !== undefined,
     context: claimed.context ? Buffer.from(claimed.context) : undefined,
-    // The proxies take messages of gRPC out of their envelopes, and their coding off, themselves.
+    // The proxies themselves take messages of gRPC out of their envelopes, and take off their coding.
     messages: message
       ? undefined
       : {

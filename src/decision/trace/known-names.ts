@@ -15,7 +15,10 @@ const unlisted: readonly KnownTool[] = [
   },
 ];
 
-/** Returns the tools of a catalogue, by default the gateway's own, and the tools that calls get otherwise. */
+/**
+ * Returns the tools of a catalogue, by default the gateway's own, and the tool of calls to hosts that no tool
+ * has.
+ */
 export const toolsKnownTo = ({ tools } = ownTables().catalogue()): readonly KnownTool[] => [
   ...tools,
   ...unlisted,

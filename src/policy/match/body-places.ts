@@ -10,7 +10,7 @@ export interface BodyPlace {
   readonly named: Map<string, { readonly name: string; readonly place: BodyPlace }[]>;
   readonly indexed: Map<number, BodyPlace>;
   each: BodyPlace | undefined;
-  /** A path ends here. */
+  /** A path of a rule ends at this place. */
   isAsked: boolean;
 }
 

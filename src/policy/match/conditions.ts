@@ -8,7 +8,7 @@ import { isOutside, parseClockTime, type ZoneClock } from './time-window.ts';
  * The table of conditions. Each entry says how a condition is checked, and how it is explained to whoever
  * asks why a call was stopped. Explanations name harmless settings of the rule and nothing of the call. They
  * never name phrases or values of the rule, since a code name in a policy is itself a secret. Conditions are
- * checked in the order of the table: first those that use known facts, then those that read the body, then
+ * checked in the order of the table. Those on known facts come first, then those that read the body, then
  * those that parse it.
  */
 

@@ -23,7 +23,8 @@ export interface RuleRoute {
   /** Methods that a server may take instead of `method`. */
   readonly overridingMethods: readonly string[];
   /**
-   * The operations that the call may be, where nobody can tell. Any rule may hold then, but none that allows.
+   * Other operations that the call may be, where nobody can tell. A rule that allows must match all of them,
+   * any other rule one.
    */
   readonly unclear: Unclear | undefined;
 }

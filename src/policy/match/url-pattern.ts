@@ -22,7 +22,7 @@ export type UrlMatcher = (url: string) => boolean;
 
 const isGlobText = (text: string): boolean => /[*?[]/.test(text);
 const parts = /^([^/?#]*):\/\/([^/]*)(.*)$/s;
-/** The ports that URLs leave out. */
+/** The default ports by scheme. URLs leave them out. */
 export const schemePorts: Readonly<Record<string, number>> = { http: 80, https: 443, ws: 80, wss: 443 };
 
 /**

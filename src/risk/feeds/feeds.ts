@@ -22,8 +22,8 @@ export interface FeedsOptions {
   readonly dir: string;
   readonly log: Log;
   /**
-   * Called once when a feed begins to fail, and once when it becomes stale, until it is well again. Must not
-   * throw.
+   * Receives the health of a feed once when it begins to fail, and once when it becomes stale, until it is
+   * well again. Must not throw.
    */
   readonly onTrouble?: (health: FeedHealth) => void;
   readonly download: Download;

@@ -26,8 +26,8 @@ interface FetchOptions {
 }
 
 /**
- * Sends a request. `isChosen` tells whether an administrator has chosen the server, and not another server by
- * a redirect.
+ * Sends a request. `isChosen` tells whether an administrator has chosen the server. It is false for another
+ * server that a redirect leads to.
  */
 export type Download = (request: HttpRequest, isChosen: boolean) => Promise<HttpAnswer>;
 

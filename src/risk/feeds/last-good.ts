@@ -115,7 +115,10 @@ interface Head extends Validators {
   readonly skipBytes: number;
 }
 
-/** Returns the first line of a file; undefined where there is no file, or it is none of these. */
+/**
+ * Returns what the first line of a file says; undefined where there is no file, or its first line is no such
+ * head.
+ */
 async function readHead(place: string): Promise<Head | undefined> {
   try {
     await using file = await open(place, 'r');

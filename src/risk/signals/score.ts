@@ -88,8 +88,8 @@ function floorOfSignal({ name, score }: Signal): number {
 }
 
 /**
- * Returns the least score for the findings of a call. A certain secret on its way to a host that is not its
- * vendor's has one.
+ * Returns the least score for the findings of a call. It is above 0 for a certain secret on its way to a host
+ * that is not its vendor's.
  */
 export function floorOf(call: Pick<InspectedCall, 'findings'>): number {
   return call.findings.some((it) => it.class === 'SECRETS' && it.confidence === 'high' && !it.atHome)

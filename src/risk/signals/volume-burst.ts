@@ -4,8 +4,8 @@ import { callsMin } from './baseline.ts';
 import type { SignalEngine } from './engine.ts';
 
 /**
- * The number of ten-minute windows, those with calls alone, from which it is known what is normal. Together
- * they are an hour.
+ * The number of ten-minute windows with calls from which it is known what is normal. Together they are an
+ * hour.
  */
 export const windowsMin = 6;
 /** The number of calls in ten minutes below which there is no burst, however seldom the agent calls. */

@@ -2,9 +2,9 @@ import { randomBytes } from 'node:crypto';
 import { beginSip, sipRound } from '../../../util/half-sip-hash.ts';
 
 /*
- * HalfSipHash-1-3 with 32 bits of output, in which each character is one word. Thus the state behind the
- * beginning of a text can be kept and gone on from. One pass over a host gives the hashes of all its parents,
- * and one pass over a path those of all its directories.
+ * HalfSipHash-1-3 with 32 bits of output, in which each character is one word. Thus hashing can go on from
+ * the state behind the beginning of a text. One pass over a host gives the hashes of all its parents, and one
+ * pass over a path those of all its directories.
  *
  * The key is drawn once for each process, so that whoever writes a feed cannot make its entries fall into one
  * place of a table. A hash never decides: what it finds is compared with the text.

@@ -34,7 +34,10 @@ export class RangesBuilder {
     this.#entries[this.count - 1] = entry;
   }
 
-  /** Returns the ranges without those that lie in another one. Two CIDRs that overlap are always so. */
+  /**
+   * Returns the ranges without those that lie in another one. Of two CIDRs that overlap, one always lies in
+   * the other.
+   */
   finish(): RangeTable {
     const width = this.#width;
     const [firsts, lasts] = [this.#firsts, this.#lasts];
