@@ -7,7 +7,7 @@ import { type TreeFault, TreeReader, toPlain, type YamlNode, type YamlTree } fro
  * which may hold secrets. So each is replaced by one of our own.
  */
 
-/** Deeper nesting is refused before anything recurses into it. */
+/** The limit of nested levels. Deeper nesting is refused before anything recurses into it. */
 const depthMax = 100;
 const mistakesMax = 50;
 

@@ -39,7 +39,7 @@ interface KeyOwner {
   readonly agentId: string;
 }
 
-/** The calls that a key may make. */
+/** The calls that a key may make, and from where. */
 interface KeyRights {
   readonly permissions: readonly string[];
   /** The CIDRs that the key may be used from; null: any address. */

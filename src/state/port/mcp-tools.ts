@@ -87,7 +87,7 @@ export interface StandingConcern extends ToolConcern {
   readonly listId: string;
 }
 
-/** The list at one path. */
+/** The tools that a server has listed at one path. */
 export interface ToolList {
   readonly listId: string;
   readonly path: SafeName;

@@ -30,7 +30,7 @@ export interface SessionRecord {
   /** The SHA-256 of the token in the cookie, in hex. The token itself is kept nowhere. */
   readonly tokenHash: string;
   readonly holder: 'key' | 'admin';
-  /** The stored hash of the key that opened it; that of the admin secret is made in the same way. */
+  /** The stored hash of the key that opened it. For the admin secret a hash is made in the same way. */
   readonly secretHash: string;
   /** Who signed in: the prefix of the key, or `admin`. */
   readonly subject: string;

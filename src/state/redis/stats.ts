@@ -104,7 +104,7 @@ export const redisMayHave =
     const all = await readFields(connection, names, { interval, starts, fields });
     return all.map((asked) => {
       const [named, ...counted] = asked.map((it) => it ?? undefined);
-      // Each call has a decision.
+      // Each call has one decision, so the decisions add up to the calls.
       const calls = counted.slice(0, decisionFields.length).reduce((sum, it) => sum + Number(it ?? 0), 0);
       const found = counted.slice(decisionFields.length);
       const isWhole = Number(named ?? 0) === calls;

@@ -22,7 +22,7 @@ export function withTraces(before: IncidentRecord, later: IncidentRecord): Incid
     ...before,
     severity,
     traceIds: [...before.traceIds, ...fresh].slice(-tracesMax),
-    // A call whose trace is there already was counted.
+    // A call whose trace is listed already was counted before.
     traceCount: before.traceCount + later.traceCount - (later.traceIds.length - fresh.length),
     changedAtMs: Math.max(before.changedAtMs, later.openedAtMs),
     notes: [...before.notes, ...later.notes].slice(-notesMax),

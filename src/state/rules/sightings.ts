@@ -202,7 +202,7 @@ class Shelf {
     return this.#ownerWithMost((it) => it.shingles).sightings.find((it) => shinglesOf(it) > 0);
   }
 
-  /** Returns the agent with most; of equals the one that came first. There must be one. */
+  /** Returns the agent with most; of equals the one that came first. There must be an agent. */
   #ownerWithMost(measure: (owned: Owned) => number): Owned {
     const [first, ...others] = this.#owners.values();
     return others.reduce((most, it) => (measure(it) > measure(most) ? it : most), first as Owned);

@@ -13,7 +13,7 @@ import { type Database, type Row, recordOf, rowToRecord } from '../sqlite.ts';
 export interface StoredMessage {
   readonly id: string;
   readonly dueAtMs: number;
-  /** null while the message waits. */
+  /** The time at which the message was given up; null while it waits. */
   readonly deadAtMs: number | null;
   readonly record: MessageRecord;
   readonly body: string;

@@ -15,7 +15,7 @@ export function createChunkReader(db: Database) {
   const read = db.prepare('SELECT lines FROM trace_chunks WHERE chunk_id = ?');
 
   const greatest = db.prepare('SELECT max(chunk_id) AS chunk_id FROM trace_chunks');
-  // The number is the better index: few rows are above it, while a tenant has many.
+  // The index of numbers is the better one: few rows are above `after`, while a tenant has many.
   const above = db.prepare(`
     SELECT chunk_id, lines FROM trace_chunks WHERE chunk_id > ? AND chunk_id <= ? AND +tenant_id = ?
     ORDER BY chunk_id LIMIT ?
@@ -62,7 +62,7 @@ export function createChunkReader(db: Database) {
     }),
     /** Returns the greatest number of any chunk; 0 where there is none. */
     lastId: () => Number(greatest.get()?.['chunk_id'] ?? 0),
-    /** Returns the tenant's chunks with numbers above `after`, up to `last`, in the order of storing. */
+    /** Returns the tenant's chunks with numbers above `after`, up to `lastOne`, in the order of storing. */
     stored: (tenantId: string, after: number, lastOne: number, limit: number) =>
       above.all(after, lastOne, tenantId, limit).map((row) => ({
         chunkId: Number(row['chunk_id']),

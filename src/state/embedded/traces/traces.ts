@@ -88,7 +88,7 @@ export class Traces {
     while ((await this.#writer.ask({ statsOf, interval, beforeMs })) === statsRemovedMax);
   }
 
-  /** Forgets agents that have not called since then. */
+  /** Forgets agents that have not called since a time. */
   async forgetIdle(idleSinceMs: number): Promise<void> {
     await this.#writer.ask({ idleSinceMs });
   }

@@ -154,7 +154,7 @@ function connect(options: RedisConnectionOptions): Client {
     protocol: 2,
     disableClientInfo: true,
     connectTimeout: timeoutMs,
-    // A connection that is silent for so long is dead, and a new one may not be.
+    // A connection that is silent for so long is given up, since a new one may answer.
     socketTimeout: timeoutMs * 2,
     maxRetriesPerRequest: 0,
     autoResendUnfulfilledCommands: false,

@@ -11,7 +11,7 @@ import type { Names } from './names.ts';
  */
 
 export interface RecordFormat {
-  /** Goes up by one with each change to the records. */
+  /** The number of the format, which goes up by one with each change to the records. */
   readonly number: number;
   /** The oldest format whose versions can read such records. */
   readonly readableFrom: number;
