@@ -79,7 +79,7 @@ class GrpcCall implements FurtherBody {
   #answer: GrpcAnswer | undefined;
   #forwarding: Forwarding | undefined;
 
-  /** `gate` is asked anew for each message: a reload holds for calls that are open, too. */
+  /** Asks `gate` anew for each message: a reload holds for calls that are open, too. */
   constructor(
     gate: () => EntranceGate,
     exchange: Exchange,

@@ -87,7 +87,7 @@ export class ResponseInspector {
   readonly #counted = new Set<string>();
   #scans = 0;
 
-  /** `gate` is asked anew for each piece: a reload holds for open connections, too. */
+  /** Asks `gate` anew for each piece: a reload holds for open connections, too. */
   constructor(gate: () => AnswerGate, call: DecidedCall, route: InboundRoute | undefined) {
     this.#gate = gate;
     this.#call = call;

@@ -25,7 +25,7 @@ export class StreamCarrier implements Carrier {
   #trailers: readonly string[] = [];
   #maySwitch = false;
 
-  /** `onClosed` is called once, when the session has room for another stream. */
+  /** Calls `onClosed` once, when the session has room for another stream. */
   constructor(session: ClientHttp2Session, onClosed: () => void) {
     this.#session = session;
     this.#onClosed = onClosed;

@@ -42,7 +42,7 @@ export class BodyReader {
   /** The beginning of a line whose end has not come yet, or of the trailers. */
   #held: Gathered | undefined;
 
-  /** `length` is in bytes, or `chunked`, or `untilClose`. */
+  /** Reads a body of `length` bytes, or one that is `chunked`, or goes on `untilClose`. */
   constructor(length: number) {
     assert(length >= 0 || length === chunked || length === untilClose);
     this.#isChunked = length === chunked;

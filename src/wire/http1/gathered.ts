@@ -12,7 +12,7 @@ export class Gathered {
   #bytes: Buffer = empty;
   #length = 0;
 
-  /** Room for `expectedBytes` is made at once where they come in pieces, with room for a head before them. */
+  /** Makes room for `expectedBytes` at once where they come in pieces, with room for a head before them. */
   constructor(expectedBytes = 0) {
     this.#expectedBytes = expectedBytes;
   }

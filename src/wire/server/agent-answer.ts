@@ -49,7 +49,7 @@ export class AgentAnswer implements Answer {
   readonly #onClose: Listener[] = [];
   readonly #onDrain: Listener[] = [];
 
-  /** `isHead` and `isHttp10` say whether the request is a HEAD, and whether it is one of HTTP/1.0. */
+  /** Answers a request, which may be a HEAD (`isHead`) or one of HTTP/1.0 (`isHttp10`). */
   constructor(line: AnswerLine, isHead: boolean, isHttp10: boolean) {
     this.#line = line;
     this.#isHead = isHead;

@@ -38,8 +38,8 @@ const continueHead = 'HTTP/1.1 100 Continue\r\n\r\n';
 const noBody = Buffer.alloc(0);
 
 /**
- * What is done on a connection. `head`: the next request is awaited, or is coming. `exchange`: a request is
- * being read or answered. `switched`: something else than HTTP is spoken, and only the end concerns us.
+ * The phase that a connection is in. `head`: the next request is awaited, or is coming. `exchange`: a request
+ * is being read or answered. `switched`: something else than HTTP is spoken, and only the end concerns us.
  * `closing`: our side is closed, and what still comes is dropped until the client closes too.
  */
 type Phase = 'head' | 'exchange' | 'switched' | 'closing' | 'closed';
@@ -78,7 +78,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #body: RequestBody | undefined;
   #answer: AgentAnswer | undefined;
 
-  /** Where `onConnect` is left out, a request for a tunnel is refused. */
+  /** Serves `socket` from now on. Where `onConnect` is left out, it refuses a request for a tunnel. */
   constructor(
     socket: Socket,
     context: ServingContext,

@@ -17,7 +17,7 @@ export class RequestBody {
   #timeoutMs: number | undefined;
   #receiver: Receiver | undefined;
 
-  /** `length` is in bytes, or `chunked`. */
+  /** Reads a body of `length` bytes, or one that is `chunked`. */
   constructor(length: number) {
     this.#declaredBytes = length;
     this.#reader = new BodyReader(length);

@@ -30,8 +30,8 @@ export class RequestHeadReader {
   #searchedBytes = 0;
 
   /**
-   * `waiting` holds a part of a head, and what follows a whole one. `mayConnect` says whether tunnels are
-   * allowed.
+   * Uses `waiting` for a part of a head, and for what follows a whole one. Refuses tunnels unless
+   * `mayConnect`.
    */
   constructor(waiting: Gathered, mayConnect: boolean) {
     this.#waiting = waiting;

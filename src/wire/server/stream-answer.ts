@@ -19,7 +19,7 @@ export class StreamAnswer implements Answer {
   #head: string[] = [];
   #trailers: [string, string][] = [];
 
-  /** `isHead` says whether the request is a HEAD. */
+  /** Answers a request, which may be a HEAD (`isHead`). */
   constructor(stream: ServerHttp2Stream, isHead: boolean) {
     this.#stream = stream;
     this.#isHead = isHead;

@@ -3,7 +3,9 @@
  * segments anywhere (RFC 8446, 5.1), so it is read when it is whole. An ambiguous one is refused.
  */
 
-/** What a client says first. `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3). */
+/**
+ * The first words of a client. `serverName` is as the client wrote it, '' where it named none (RFC 6066, 3).
+ */
 type FirstWords =
   | { readonly kind: 'tls'; readonly serverName: string }
   /** Bytes that are not TLS. */

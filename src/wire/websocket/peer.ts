@@ -48,7 +48,7 @@ export class Peer {
   readonly #socket: Duplex;
   readonly #isServer: boolean;
   readonly #receiver: Receiver;
-  /** What came in one chunk and nobody has asked for yet. */
+  /** Messages and the like that came in one chunk, and that nobody has asked for yet. */
   readonly #waiting: Incoming[] = [];
   #wanted: ((incoming: Incoming) => void) | undefined;
   /**

@@ -16,7 +16,8 @@ const backslashesMax = 8;
 const digitsMax = 7;
 
 /**
- * Bytes that no character exceeds. The longest escape, `\\\\\\\\u002f`, may begin at the last of `nestedBytesMax` bytes.
+ * Bytes that no character exceeds. The longest escape, `\\\\\\\\u002f`, may begin at the last of
+ * `nestedBytesMax` bytes.
  */
 export const characterBytesMax = nestedBytesMax + backslashesMax + 5;
 

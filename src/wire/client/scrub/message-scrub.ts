@@ -9,7 +9,7 @@ export class MessageScrub implements ScrubbedBody {
   readonly #message: ScrubbedBody;
   readonly #frames = new MessageFrames();
 
-  /** `message` begins anew after each `end`. */
+  /** Scrubs each message by `message`, which begins anew after each `end`. */
   constructor(message: ScrubbedBody) {
     this.#message = message;
   }

@@ -28,7 +28,7 @@ export class MessageReader {
   readonly #frame = new Gathered();
   #unread: Buffer = noBytes;
 
-  /** `bytesMax` bounds the payload of one message. */
+  /** Reads messages of which each payload has at most `bytesMax` bytes. */
   constructor(bytesMax: number) {
     this.#bytesMax = bytesMax;
   }
