@@ -1,5 +1,6 @@
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
+import { checkRoom } from '../rules/credentials.ts';
 import type { AuditEvent, CredentialStore, SealedCredential } from '../store.ts';
 import { type Disk, writeAudited } from './disk.ts';
 import { recordOf, rowToRecord } from './sqlite.ts';
@@ -19,6 +20,7 @@ export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'cr
   const cache = createCache<SealedCredential>(cachedMax);
   const place = (tenantId: string, name: string): string => JSON.stringify([tenantId, name]);
 
+  const all = (tenantId: string) => byTenant.all(tenantId).map(recordOf<SealedCredential>);
   const save = (credential: SealedCredential): boolean =>
     upsert.run(credential.tenantId, credential.name, JSON.stringify(credential)) > 0;
   const change = (tenantId: string, name: string, event: AuditEvent, work: () => boolean) =>
@@ -26,13 +28,17 @@ export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'cr
 
   return {
     async putCredential(credential, event) {
-      await change(credential.tenantId, credential.name, event, () => save(credential));
+      const { tenantId, name } = credential;
+      await change(tenantId, name, event, () => {
+        checkRoom(credential, all(tenantId));
+        return save(credential);
+      });
     },
 
     credentialOf: (tenantId, name) =>
       kept(cache, place(tenantId, name), () => rowToRecord<SealedCredential>(byName.get(tenantId, name))),
 
-    listCredentials: async (tenantId) => byTenant.all(tenantId).map(recordOf<SealedCredential>),
+    listCredentials: async (tenantId) => all(tenantId),
 
     resealCredential: ({ tenantId, name, from, to }, event) =>
       change(tenantId, name, event, () => {

@@ -1,11 +1,14 @@
 import { after } from '../../util/maybe-promise.ts';
+import { checkRoom } from '../rules/credentials.ts';
 import type { CredentialStore, SealedCredential } from '../store.ts';
 import type { Link } from './link/link.ts';
 import { readAll } from './records.ts';
 
 export function createRedisCredentials({ connection, names, commits, revisions }: Link): CredentialStore {
+  const all = (tenantId: string) => readAll<SealedCredential>(connection, names.of(tenantId).credentials);
+
   async function read(tenantId: string): Promise<ReadonlyMap<string, SealedCredential>> {
-    const found = await readAll<SealedCredential>(connection, names.of(tenantId).credentials);
+    const found = await all(tenantId);
     return new Map(found.sort((a, b) => (a.name < b.name ? -1 : 1)).map((it) => [it.name, it]));
   }
   const credentialsOf = revisions.follow('credentials', read);
@@ -13,6 +16,9 @@ export function createRedisCredentials({ connection, names, commits, revisions }
   return {
     putCredential: (credential, event) =>
       commits.write(credential.tenantId, async (change) => {
+        // While the revision stands, so do the credentials that are read after it.
+        await change.read(change.names.revisions, 'credentials');
+        checkRoom(credential, await all(credential.tenantId));
         change.putRecord(change.names.credentials, credential.name, credential);
         change.revise('credentials');
         change.audit(event);

@@ -1,11 +1,12 @@
 import { newId, newTraceId } from '../../../src/core/ids.ts';
+import { sealedCharsMax } from '../../../src/state/rules/credentials.ts';
 import { noncesPerKeyMax } from '../../../src/state/rules/nonces.ts';
 import type { SealedCredential } from '../../../src/state/store.ts';
 import { callBatch, noonMs, recordedCall } from '../records.ts';
 import type { SuitePart } from './lab.ts';
 
 /** What is kept for others: sealed credentials, nonces, and who was here a moment ago. */
-export const vault: SuitePart = async (t, { store, ...lab }) => {
+export const vault: SuitePart = async (t, { store, hints, ...lab }) => {
   await t.test('credentials are kept sealed, by name', async (t) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();
@@ -60,6 +61,33 @@ export const vault: SuitePart = async (t, { store, ...lab }) => {
       { ok: true, entries: 1 + 6 },
       'what removes nothing is no event',
     );
+  });
+
+  await t.test('a tenant that fills its vault takes no more room, however many ask at once', async (t) => {
+    const [acme, other] = [await lab.tenant(), await lab.tenant()];
+    const nodes = [store, ...(hints.openNode ? [await hints.openNode()] : [])];
+    t.teardown(() => Promise.all(nodes.slice(1).map((it) => it.close())));
+    const parts = 4;
+    const part = (name: string, tenantId = acme.tenantId): SealedCredential => ({
+      ...{ tenantId, name, type: 'headers', changedAtMs: noonMs },
+      sealed: 'x'.repeat(sealedCharsMax / parts),
+    });
+    const asked = Array.from({ length: 2 * parts }, (_, at) =>
+      (nodes[at % nodes.length] ?? store).putCredential(part(`c${at}`), acme.event()),
+    );
+    const refused = (await Promise.allSettled(asked)).flatMap((it) =>
+      it.status === 'rejected' ? [it.reason.code] : [],
+    );
+    t.same(refused, Array(parts).fill('CONFLICT'));
+    const standing = await store.listCredentials(acme.tenantId);
+    t.equal(standing.length, parts);
+    const [first] = standing;
+    if (!first) return;
+    await store.putCredential({ ...first, changedAtMs: noonMs + 1 }, acme.event());
+    await store.putCredential(part('c0', other.tenantId), other.event());
+    await store.removeCredential(acme.tenantId, first.name, acme.event());
+    await store.putCredential(part('next'), acme.event());
+    t.equal((await store.listCredentials(acme.tenantId)).length, parts, 'what is removed makes room');
   });
 
   await t.test('uses of credentials are counted with the calls, once each', async (t) => {
