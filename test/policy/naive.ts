@@ -135,7 +135,9 @@ const domainHolds = (glob: string, principal: string): boolean =>
   principal.includes('@') && naiveGlob(glob, principal.split('@').at(-1) ?? '', true);
 
 /** A prefix that ends with the host ends where the host does. The stars of a host stay in it where the rule allows. */
-function ofUrl(pattern: string, url: string, allows: boolean): boolean {
+/** What refuses `https` refuses the same without TLS, and by WebSocket. */
+function ofUrl(pattern: string, href: string, allows: boolean): boolean {
+  const url = !allows && pattern.startsWith('https:') ? href.replace(/^(http|ws|wss):/, 'https:') : href;
   const [, scheme = '', host = '', path = ''] = /^([^/]*):\/\/([^/]*)(.*)$/.exec(pattern) ?? [];
   const [, urlScheme = '', urlHost = '', urlPath = ''] = /^([^/]*):\/\/([^/]*)(.*)$/.exec(url) ?? [];
   if (!/[*?[]/.test(pattern)) {
@@ -217,11 +219,25 @@ export const naivePaths: Readonly<Record<string, readonly (string | number | typ
 
 function valuesAt(path: string, call: Facts, isNamed = isAlike): unknown[] {
   const body = call.body.value();
+  const isLenient = isNamed === isAlike;
   let values: unknown[] = body.kind === 'value' ? [...body.readings] : [];
-  for (const step of naivePaths[path] ?? [])
-    values = values.flatMap((value) => stepInto(value, step, isNamed));
-  return values;
+  const steps = naivePaths[path] ?? [];
+  for (const [at, step] of steps.entries()) {
+    // An object may stand where a list is due, but for the body itself and the end of the path.
+    const takesItself = isLenient && step === each && at > 0 && at < steps.length - 1;
+    values = values.flatMap((value) => [
+      ...stepInto(value, step, isNamed),
+      ...(takesItself && !Array.isArray(value) ? [value] : []),
+    ]);
+  }
+  return isLenient ? values.flatMap((value) => [value, ...elementsOf(value)]) : values;
 }
+
+/** Of a list, and of an object with fields such as forms write for one. */
+const elementsOf = (value: unknown): unknown[] =>
+  typeof value === 'object' && value !== null
+    ? Object.entries(value).flatMap(([name, it]) => (/^\d*$/.test(name) ? [it] : []))
+    : [];
 
 function stepInto(value: unknown, step: string | number | typeof each, isNamed: SameName): unknown[] {
   if (typeof value !== 'object' || value === null) return [];
@@ -237,11 +253,17 @@ const numberOf = (value: unknown): number =>
     ? Number(value)
     : Number.NaN;
 
-/** A number equals its text, as true and false do unless the rule allows; otherwise kind and value are the same. */
+/** A number equals its text; unless the rule allows, so does a text in another case, and a word for true and false. */
 const isEqual = (value: unknown, wanted: unknown, allows: boolean): boolean =>
   value === wanted ||
-  (typeof wanted === 'boolean' && !allows && value === String(wanted)) ||
+  (!allows && typeof value !== 'object' && wanted !== null && isAlikeText(String(value), wanted)) ||
   ([value, wanted].some((it) => typeof it === 'number') && numberOf(value) === numberOf(wanted));
+
+function isAlikeText(value: string, wanted: unknown): boolean {
+  const text = value.trim().toLowerCase();
+  const words = wanted ? ['true', '1', 'on', 'yes', 't', 'y'] : ['false', '0', 'off', 'no', 'f', 'n'];
+  return typeof wanted === 'boolean' ? words.includes(text) : text === String(wanted).toLowerCase();
+}
 
 /** As the clock on the wall says it, minute by minute of the day: inside from `start` up to, not including, `end`. */
 export function isOutsideNaive(nowMs: number, window: { start: string; end: string; tz: string }): boolean {

@@ -135,7 +135,7 @@ t.test('a URL prefix ends where a host ends', async (t) => {
     ['https://[::1]/a', 'https://[::1]/abc', true],
     ['https://[::1]:8080', 'https://[::1]:8080/', true],
     ['https://', 'https://any.example/', true],
-    ['https://', 'http://any.example/', false],
+    ['https://', 'ftp://any.example/', false],
     ['mcp://Server/tool', 'mcp://server/tool/x', true],
     ['https://x.com/%7euser', 'https://x.com/~user/a', true],
   ];

@@ -39,7 +39,7 @@ export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   const looksForm = isForm || formStart.test(body.toString('latin1', start, start + 300));
   if (isInOtherCharset(contentType, body))
     return isJson || isForm || isMultipart || looksWide(body) ? unclear : none;
-  if (!isJson && !looksJson && !looksForm && !isMultipart) return none;
+  if (!isJson && !looksJson && !looksForm && !isMultipart) return unreadType.test(type) ? unclear : none;
   if (body.length - start > structuredBytesMax) return unclear;
   const content = body.subarray(start);
   if (isJson || looksJson) {
@@ -49,6 +49,9 @@ export function parseCallBody(contentType: string, body: Buffer): BodyValue {
   }
   return isMultipart ? readMultipart(content, contentType) : readForm(content);
 }
+
+/** Types with fields that servers take in place of JSON: Elasticsearch, Kubernetes, Salesforce and others. */
+const unreadType = /yaml|cbor|smile|msgpack|bson|kubernetes\.protobuf/;
 
 const joined = (readings: readonly unknown[], other: BodyValue): BodyValue =>
   other.kind === 'value' ? ofReadings([...readings, ...other.readings]) : other;
@@ -151,7 +154,7 @@ function readForm(content: Buffer): BodyValue {
   const fields = parseFields(text, formFieldsMax + 1);
   const pieces = text.includes(';') ? formPiecesOf(text, formFieldsMax + 1) : [];
   if (fields.length + pieces.length > formFieldsMax) return unclear;
-  return ofReadings([...toReadings(fields), ...toReadings(pieces)]);
+  return ofReadings([...toReadings(fields), ...toReadings(pieces), ...payloadsIn(fields)]);
 }
 
 function readMultipart(content: Buffer, contentType: string): BodyValue {
@@ -168,7 +171,16 @@ function readMultipart(content: Buffer, contentType: string): BodyValue {
     if (part.kind === 'unclear') return unclear;
     if (part.kind === 'value') readings.push(...part.readings);
   }
-  return ofReadings([...toReadings(fields), ...readings]);
+  return ofReadings([...toReadings(fields), ...payloadsIn(fields), ...readings]);
+}
+
+/** Fields of a form that hold the whole of what is sent as JSON (Slack, Mattermost; Discord). */
+const payloadNames = ['payload', 'payload_json'];
+
+function payloadsIn(fields: readonly FormField[]): readonly unknown[] {
+  return fields
+    .filter(({ name }) => payloadNames.includes(foldName(name)))
+    .flatMap(({ value }) => parse(value)?.value ?? []);
 }
 
 /**

@@ -43,5 +43,17 @@ export function bodyValue(call: ReceivedCall, maxBytes: number): BodyValue {
 }
 
 /** Tells whether the body may have field names in bytes that a search for them does not find. */
-export const mayHideNames = (call: ReceivedCall, maxBytes: number): boolean =>
-  isInOtherCharset(call.contentType, plainBody(call, maxBytes));
+export function mayHideNames(call: ReceivedCall, maxBytes: number): boolean {
+  const body = plainBody(call, maxBytes);
+  if (isInOtherCharset(call.contentType, body)) return true;
+  // Names of parts may have escapes, or the form of RFC 2231; protobuf has numbers for names.
+  return /^multipart\//i.test(call.contentType)
+    ? body.includes('\\') || body.includes('name*')
+    : /kubernetes\.protobuf/i.test(call.contentType);
+}
+
+/** Returns what rules see of the structure: XML has one that they cannot tell. */
+export function bodyFields(call: ReceivedCall, maxBytes: number): BodyValue {
+  const value = bodyValue(call, maxBytes);
+  return value.kind === 'none' && /^[^;]*xml/i.test(call.contentType) ? { kind: 'unclear' } : value;
+}

@@ -14,7 +14,7 @@ import type { BodyFacts, Facts } from '../../policy/index.ts';
 import { isVolumeBurst } from '../../risk/signals/volume-burst.ts';
 import { isExternal } from '../../tenants/external.ts';
 import { toRequest } from '../request.ts';
-import { bodyValue, mayHideNames } from './body.ts';
+import { bodyFields, mayHideNames } from './body.ts';
 
 class CallBody implements BodyFacts {
   readonly bytes: number;
@@ -30,7 +30,7 @@ class CallBody implements BodyFacts {
   }
 
   value(): BodyValue {
-    return this.#ofPart ?? bodyValue(this.#call.received, this.#call.tenant.maxDecodedBytes);
+    return this.#ofPart ?? bodyFields(this.#call.received, this.#call.tenant.maxDecodedBytes);
   }
 
   get texts(): readonly Buffer[] {

@@ -21,13 +21,15 @@ export interface BodyPlaceValue {
   readonly isExact: boolean;
 }
 
+const rootIndex = 0;
+
 /**
  * Holds the places of all paths of a set. One walk over a body collects the values at each place. Its time is
  * linear in the fields that it passes, however many paths there are. Names are compared folded, because a
  * field must not be hidden by a spelling that its server accepts.
  */
 export class PlaceTree {
-  readonly #root: BodyPlace = newPlace(0);
+  readonly #root: BodyPlace = newPlace(rootIndex);
   #count = 1;
 
   add(steps: readonly Step[]): BodyPlace {
@@ -72,13 +74,47 @@ const newPlace = (index: number): BodyPlace => ({
   isAsked: false,
 });
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const goesOn = ({ named, indexed, each }: BodyPlace): boolean =>
+  named.size > 0 || indexed.size > 0 || each !== undefined;
+
+/** Returns the elements of a list, also of one as forms write it: `a[]` and `a[0]` are fields '' and 0 of `a`. */
+function listed(value: unknown): readonly unknown[] {
+  if (Array.isArray(value)) return value;
+  return isObject(value) ? Object.keys(value).flatMap((key) => (/^\d*$/.test(key) ? [value[key]] : [])) : [];
+}
+
+/** Returns the object or list that a text is the JSON of, as in a field of a form. */
+function documentIn(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    // It is a text like any other.
+    return undefined;
+  }
+}
+
 /** Walks over the readings of a body, as deep as the longest path. */
 class Walk {
   readonly found: ({ readonly values: unknown[]; isExact: boolean } | undefined)[] = [];
 
   visit(place: BodyPlace, value: unknown, isExact: boolean): void {
-    if (place.isAsked) this.#keep(place, value, isExact);
-    if (typeof value !== 'object' || value === null) return;
+    if (place.isAsked) {
+      this.#keep(place, value, isExact);
+      // A list of one text or number is that one to servers in JavaScript, and to forms.
+      for (const element of listed(value)) this.#keep(place, element, false);
+    }
+    if (typeof value === 'object' && value !== null) this.#visitWithin(place, value, isExact);
+    else if (typeof value === 'string' && goesOn(place)) {
+      const document = documentIn(value);
+      if (document) this.#visitWithin(place, document, false);
+    }
+  }
+
+  #visitWithin(place: BodyPlace, value: object, isExact: boolean): void {
     if (Array.isArray(value)) this.#visitArray(place, value, isExact);
     else this.#visitObject(place, value as Readonly<Record<string, unknown>>, isExact);
   }
@@ -97,15 +133,20 @@ class Walk {
     for (const [index, place] of indexed) if (index < value.length) this.visit(place, value[index], isExact);
   }
 
-  #visitObject(
-    { each, indexed, named }: BodyPlace,
-    value: Readonly<Record<string, unknown>>,
-    isExact: boolean,
-  ): void {
-    if (each !== undefined) for (const key of Object.keys(value)) this.visit(each, value[key], isExact);
+  #visitObject(place: BodyPlace, value: Readonly<Record<string, unknown>>, isExact: boolean): void {
+    const { each, indexed } = place;
+    if (each !== undefined) {
+      for (const key of Object.keys(value)) this.visit(each, value[key], isExact);
+      // An object where a list is due is its only element to some servers; of the whole body the path says it.
+      if (place.index !== rootIndex) this.#visitNames(each, value, false);
+    }
     // Forms, and some servers, write a list as fields called 0, 1, 2.
-    for (const [index, place] of indexed)
-      if (Object.hasOwn(value, index)) this.visit(place, value[index], false);
+    for (const [index, next] of indexed)
+      if (Object.hasOwn(value, index)) this.visit(next, value[index], false);
+    this.#visitNames(place, value, isExact);
+  }
+
+  #visitNames({ named }: BodyPlace, value: Readonly<Record<string, unknown>>, isExact: boolean): void {
     if (named.size === 0) return;
     for (const key of Object.keys(value)) {
       const spellings = named.get(foldName(key));

@@ -3,6 +3,8 @@ type Scalar = string | number | boolean | null;
 /** Holds the values that a path leads to in all readings of a body, to compare them with what rules name. */
 export class BodyValues {
   readonly #values: readonly unknown[];
+  /** Folded, made for the first rule that needs them. */
+  #texts: readonly string[] | undefined;
   /**
    * The least and the greatest number. Numbers in texts count. Without a number they are Infinity and
    * -Infinity.
@@ -30,13 +32,16 @@ export class BodyValues {
   }
 
   /**
-   * Tells whether any value equals the wanted one. A number equals its text. If `isLenient`, true and false
-   * equal their texts as well, since a form has only texts. It compares one value after the other, because a
-   * hash table would be filled with keys of the caller's choice.
+   * Tells whether any value equals the wanted one. A number equals its text. If `isLenient`, so does what some
+   * servers take for the same: a text in any case, and the words that forms have for true and false. It compares
+   * one value after the other, because a hash table would be filled with keys of the caller's choice.
    */
   has(wanted: Scalar, isLenient: boolean): boolean {
-    const text = isLenient && typeof wanted === 'boolean' ? String(wanted) : undefined;
-    return this.#values.some((value) => equals(value, wanted) || (text !== undefined && value === text));
+    if (this.#values.some((value) => equals(value, wanted))) return true;
+    if (!isLenient || wanted === null) return false;
+    this.#texts ??= this.#values.filter((it) => typeof it !== 'object').map((it) => foldText(String(it)));
+    const texts = typeof wanted === 'boolean' ? spellings[`${wanted}`] : [foldText(String(wanted))];
+    return this.#texts.some((it) => texts.includes(it));
   }
 
   /**
@@ -55,6 +60,15 @@ function equals(value: unknown, wanted: Scalar): boolean {
   const isMixed = (typeof value === 'number') !== (typeof wanted === 'number');
   return isMixed && toNumber(value) !== undefined && toNumber(value) === toNumber(wanted);
 }
+
+/** Texts that servers take for true and false (PHP, Rails, Go, YAML 1.1, forms of HTML). */
+const spellings: Readonly<Record<`${boolean}`, readonly string[]>> = {
+  true: ['true', '1', 'on', 'yes', 't', 'y'],
+  false: ['false', '0', 'off', 'no', 'f', 'n'],
+};
+
+const foldText = (text: string): string =>
+  (text.split('\0', 1)[0] ?? '').trim().normalize('NFKC').toLowerCase();
 
 /**
  * Returns the number in a value; undefined where there is none. It is lenient (` +5000`, `5e3`, `05000`): a

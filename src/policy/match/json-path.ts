@@ -42,11 +42,11 @@ export function requiredWord(steps: readonly Step[]): string | undefined {
 
 /**
  * Folds names that some server takes for one. It ignores case (as Go's `encoding/json`) and spaces around the
- * name, and takes `_` for dots and spaces (as PHP).
+ * name, takes `_` for dots and spaces, and reads no further than NUL (as PHP).
  */
 export function foldName(name: string): string {
   if (plainName.test(name)) return name;
-  const folded = name.trim().toLowerCase();
+  const folded = (name.split('\0', 1)[0] ?? '').trim().toLowerCase();
   return wordName.test(folded) ? folded : folded.replaceAll('\u017f', 's').replace(/[. ]/g, '_');
 }
 

@@ -53,9 +53,16 @@ export function urlPatternProblem(pattern: string, allows: boolean): string | un
 
 /**
  * Compiles a pattern in which `urlPatternProblem` finds nothing wrong. `allows` says that the rule's action
- * is ALLOW.
+ * is ALLOW. For any other action `https` stands for http and WebSockets as well, because many hosts serve the
+ * same by all of them.
  */
 export function compileUrlPattern(pattern: string, allows: boolean): UrlMatcher {
+  const matches = compileWithScheme(pattern, allows);
+  if (allows || !/^https:/i.test(pattern)) return matches;
+  return (url) => matches(url.replace(/^(?:http|wss?):/, 'https:'));
+}
+
+function compileWithScheme(pattern: string, allows: boolean): UrlMatcher {
   const { scheme, authority, rest, isGlob } = splitUrlPattern(pattern);
   if (scheme === undefined) return compileGlob(pattern);
   const host = normalAuthority(scheme, authority) ?? authority;

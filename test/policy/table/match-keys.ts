@@ -297,11 +297,14 @@ export const matchKeys: Record<keyof Rule['match'], Row[]> = {
         at('https://api.x.com/v1/'),
         at('HTTPS://API.X.COM:443/v1/'),
         at('https://api.x.com/%76%31/'),
+        // Many hosts serve the same without TLS, and by WebSocket.
+        at('http://api.x.com/v1/'),
+        at('wss://api.x.com/v1/'),
       ],
       edgeFails: [
         at('https://api.x.com/v1'),
         at('https://api.x.com/V1/'),
-        at('http://api.x.com/v1/'),
+        at('ftp://api.x.com/v1/'),
         at('https://api.x.com.evil.com/v1/'),
       ],
     },
