@@ -37,10 +37,12 @@ export function valuesAt(root: unknown, path: BodyPath, ignoresCase = false): re
   return values;
 }
 
-const fieldsInAnyCase = (value: Record<string, unknown>, name: string): readonly unknown[] =>
-  Object.entries(value).flatMap(([key, inner]) =>
-    key.length === name.length && key.toLowerCase() === name.toLowerCase() ? [inner] : [],
+function fieldsInAnyCase(value: Record<string, unknown>, name: string): readonly unknown[] {
+  const lower = name.toLowerCase();
+  return Object.keys(value).flatMap((key) =>
+    key === name || (key.length === name.length && key.toLowerCase() === lower) ? [value[key]] : [],
   );
+}
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value);

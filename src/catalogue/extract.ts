@@ -1,3 +1,4 @@
+import { unescape as decodePercent } from 'node:querystring';
 import type { Resource, UnknownField } from '../core/call.ts';
 import { addressesOf } from './addresses.ts';
 import { type Extract, type OwnerField, type ResourceField, resourceFields } from './load/schema.ts';
@@ -93,7 +94,8 @@ function cutFields(resource: Draft): readonly UnknownField[] {
   return long;
 }
 
-const withSlashes = (name: string): string => name.replace(/%2f/gi, '/');
+/** A segment with an encoded slash has not been decoded yet. */
+const withSlashes = (name: string): string => (/%2f/i.test(name) ? decodePercent(name) : name);
 
 /**
  * Returns fields of unknown value: those of the file, those of an unclear body, and a repository by its

@@ -131,8 +131,21 @@ function takeFields(text: string, values: string[]): void {
     const start = /^(?:[+ ]|%20)*/.exec(pair)?.[0].length ?? 0;
     const name =
       pair.slice(start, Math.min(equals, start + encodedNameMax + nulMax)).split(/%00|\0/, 1)[0] ?? '';
-    if (name.length <= encodedNameMax && isOverride(decodeField(name)))
-      values.push(decodeField(pair.slice(equals + 1)));
+    if (name.length > encodedNameMax) continue;
+    const decoded = decodeField(name);
+    const lower = decoded.toLowerCase();
+    if (isOverride(decoded) || lower === googles.method) values.push(decodeField(pair.slice(equals + 1)));
+    else if (lower === googles.headers) takeHeaders(decodeField(pair.slice(equals + 1)), values);
+  }
+}
+
+/** Google takes method and header fields from the query, for pages that may not send them. */
+const googles = { method: '$httpmethod', headers: '$httpheaders' } as const;
+
+function takeHeaders(text: string, values: string[]): void {
+  for (const line of text.split(/[\r\n]+/)) {
+    const colon = line.indexOf(':');
+    if (colon > 0 && isOverridingField(line.slice(0, colon).trim())) values.push(line.slice(colon + 1));
   }
 }
 

@@ -116,7 +116,12 @@ export class PathTree<T> {
   /** Returns all that was added for the method at the most specific template of the path. */
   find(method: string, segments: readonly string[]): readonly T[] | undefined {
     const compared = this.#ignoresCase ? segments.map((it) => it.toLowerCase()) : segments;
-    return walk(this.#root, method, compared, 0);
+    return walk(this.#root, method, compared, 0, exactly);
+  }
+
+  /** Returns the same with literals in any case, in time linear in all literals of the tree. */
+  findInAnyCase(method: string, segments: readonly string[]): readonly T[] | undefined {
+    return walk(this.#root, method, segments, 0, inAnyCase);
   }
 
   /** Yields every list of values that share a method and a template. */
@@ -154,11 +159,27 @@ function childOf<T>(node: Node<T>, part: TemplatePart): Node<T> {
   return to;
 }
 
+/** Yields the children of a node that a segment leads to by its literal. */
+type Literals = <T>(node: Node<T>, segment: string) => readonly Node<T>[];
+
+const noNodes: readonly never[] = [];
+
+const exactly: Literals = ({ literals }, segment) => {
+  const found = literals?.get(segment);
+  return found ? [found] : noNodes;
+};
+
+const inAnyCase: Literals = ({ literals }, segment) => {
+  const lower = segment.toLowerCase();
+  return [...(literals ?? [])].flatMap(([text, to]) => (text.toLowerCase() === lower ? to : []));
+};
+
 function walk<T>(
   node: Node<T>,
   method: string,
   segments: readonly string[],
   at: number,
+  literalsOf: Literals,
 ): readonly T[] | undefined {
   const segment = segments[at];
   if (segment === undefined) {
@@ -166,19 +187,20 @@ function walk<T>(
     const asGet = method === 'HEAD' ? byMethod?.get('GET') : undefined;
     return byMethod?.get(method) ?? asGet ?? byMethod?.get('*');
   }
-  const literal = node.literals?.get(segment);
-  const found = literal && walk(literal, method, segments, at + 1);
-  if (found) return found;
+  for (const literal of literalsOf(node, segment)) {
+    const found = walk(literal, method, segments, at + 1, literalsOf);
+    if (found) return found;
+  }
   for (const placeholder of node.placeholders ?? []) {
     if (!fits(segment, placeholder)) continue;
-    const below = walk(placeholder.to, method, segments, at + 1);
+    const below = walk(placeholder.to, method, segments, at + 1, literalsOf);
     if (below) return below;
   }
   if (!node.rest) return undefined;
   // The fewest segments are tried first: a template that goes on behind `{rest+}` is more specific than one
   // that ends there.
   for (let next = at + 1; next <= segments.length; next++) {
-    const below = walk(node.rest, method, segments, next);
+    const below = walk(node.rest, method, segments, next, literalsOf);
     if (below) return below;
   }
   return undefined;

@@ -8,6 +8,7 @@ export class RequestBodyReading {
   readonly #contentType: string;
   #form: readonly FormField[] | undefined;
   #json: { readonly value: unknown } | undefined;
+  #structures: readonly unknown[] | undefined;
   #isUnclear = false;
 
   constructor(request: Request) {
@@ -58,9 +59,30 @@ export class RequestBodyReading {
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
+  /** Returns the body as JSON, or as the objects that a form is: servers that take both find the same fields. */
+  structures(): readonly unknown[] {
+    this.#structures ??= this.#readStructures();
+    return this.#structures;
+  }
+
+  #readStructures(): readonly unknown[] {
+    const json = this.json();
+    if (json !== undefined) return [json];
+    const body = this.#request.bodyValue();
+    return body.kind === 'value' ? body.readings.map(withLists) : [];
+  }
+
   /** Returns a field of the outermost object of the JSON body; undefined where it has none. */
   jsonField(name: string): unknown {
     const body = this.json();
     return isObject(body) && Object.hasOwn(body, name) ? body[name] : undefined;
   }
+}
+
+/** A list of a form is an object with the fields 0, 1, 2 or ''. */
+function withLists(value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const entries = Object.entries(value).map(([name, it]) => [name, withLists(it)] as const);
+  const isList = entries.length > 0 && entries.every(([name]) => /^\d*$/.test(name));
+  return isList ? entries.map(([, it]) => it) : Object.fromEntries(entries);
 }

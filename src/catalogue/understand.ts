@@ -151,14 +151,24 @@ function withOtherReadings(
   decodesSlashes: boolean,
   understand: (path: string) => Understood | undefined,
 ): Operation {
-  const paths = otherReadingsOf(path);
+  const paths = decodesSlashes ? readingsWithSlashes(path) : otherReadingsOf(path);
   if (paths.length === 0) return operation;
-  if (decodesSlashes && otherReadingsOf(path.replace(/%2f/gi, '')).length === 0) return operation;
   const others = paths.flatMap((it) => understand(it)?.operation ?? []);
   const further = others.filter((it) => !isDeepStrictEqual(it, operation));
   return further.length === 0
     ? operation
     : together([{ operation }, ...further.map((it) => ({ operation: it }))]);
+}
+
+/** A letter of the private use area, as it stands in a URL. */
+const keptSlash = '%EE%80%80';
+
+/** Returns the other readings of a path whose encoded slashes may stay as they are. */
+function readingsWithSlashes(path: string): readonly string[] {
+  const kept = otherReadingsOf(path.replace(/%2f/gi, keptSlash));
+  return kept.length === 0
+    ? kept
+    : [...kept.map((it) => it.replaceAll(keptSlash, '%2F')), ...otherReadingsOf(path)];
 }
 
 /**
@@ -180,13 +190,29 @@ function batchOf(
 /**
  * Returns the operation of a path at the surfaces of a host. Returns undefined where all of them lie below
  * other paths of the host.
+ * A path that has no operation, but has one in another case, may be that as well: many servers ignore case.
  */
 function understandAt(
+  match: HostMatch<Mounted>,
+  method: string,
+  request: Request,
+  path: string,
+  inBatch: ((request: Request) => Operation) | undefined,
+): Understood | undefined {
+  const known = understandWritten(match, method, request, path, inBatch, false);
+  if (known?.operation.category !== unknownCategory) return known;
+  const other = understandWritten(match, method, request, path, inBatch, true);
+  if (!other || other.operation.category === unknownCategory) return known;
+  return { ...other, operation: together([{ operation: known.operation }, { operation: other.operation }]) };
+}
+
+function understandWritten(
   { values: mounts, captures: hostCaptures }: HostMatch<Mounted>,
   method: string,
   request: Request,
   path: string,
   inBatch: ((request: Request) => Operation) | undefined,
+  inAnyCase: boolean,
 ): Understood | undefined {
   const segments = splitPath(path);
   const reading = new RequestReading(request, hostCaptures);
@@ -198,7 +224,7 @@ function understandAt(
     if (!mount.isGuest) owner ??= mount;
     const within = mount.under.length === 0 ? segments : segments?.slice(mount.under.length);
     const below = mount.isOdata ? within && withoutOdata(within) : within;
-    const candidates = below && mount.compiled().find(method, below);
+    const candidates = below && mount.compiled().find(method, below, inAnyCase);
     const missed: Candidate[] = [];
     for (const candidate of candidates ?? []) {
       reading.matched(candidate.captures, below ?? [], mount.ignoresCase);

@@ -789,3 +789,74 @@ t.test('a repository by its number is anybody’s', async (t) => {
   });
   t.equal(understand('POST', issues).resource.unknown, undefined);
 });
+
+t.test('the fields of a form are found where those of JSON are', async (t) => {
+  const users = 'https://acme.zendesk.com/api/v2/users';
+  const body = 'user[email]=eve@example.net&user[role]=admin';
+  const { principals } = catalogue.understand(requestOf('POST', users, {}, body));
+  t.same(principals, ['eve@example.net']);
+  const parts = ['user[email]', 'eve@example.net'];
+  const multipart = `--b\r\nContent-Disposition: form-data; name="${parts[0]}"\r\n\r\n${parts[1]}\r\n--b--\r\n`;
+  const type = { 'content-type': 'multipart/form-data; boundary=b' };
+  t.same(catalogue.understand(requestOf('POST', users, type, multipart)).principals, ['eve@example.net']);
+  const invoice = 'https://acme.myshopify.com/admin/api/2026-01/draft_orders/450/send_invoice.json';
+  const listed = 'draft_order_invoice[to]=eve@example.net&draft_order_invoice[bcc][]=bob@acme.com';
+  t.same(catalogue.understand(requestOf('POST', invoice, {}, listed)).principals, [
+    'eve@example.net',
+    'bob@acme.com',
+  ]);
+  const reply = requestOf(
+    'PUT',
+    'https://acme.zendesk.com/api/v2/tickets/35',
+    {},
+    'ticket[comment][body]=hello',
+  );
+  t.equal(catalogue.understand(reply).name, 'reply_to_ticket', 'conditions, too');
+});
+
+t.test('names of fields are found in any case', async (t) => {
+  const body = { User: { EMAIL: 'eve@example.net' } };
+  const { principals } = catalogue.understand(
+    requestOf('POST', 'https://acme.zendesk.com/api/v2/users', {}, body),
+  );
+  t.same(principals, ['eve@example.net']);
+});
+
+t.test('a path in another case may be the operation that it is in its own', async (t) => {
+  const { name, parts } = catalogue.understand(requestOf('POST', 'https://api.stripe.com/V1/Payouts'));
+  t.equal(name, 'POST:/V1/Payouts');
+  t.same(
+    parts?.map(({ operation }) => operation.name),
+    ['POST:/V1/Payouts', 'create_payout'],
+  );
+  const unlike = catalogue.understand(requestOf('POST', 'https://api.stripe.com/V1/Payoutz'));
+  t.equal(unlike.parts, undefined);
+});
+
+t.test('a name with an encoded slash is read with its other escapes', async (t) => {
+  for (const path of ['acme%2Fap%70', '%61cme%2fapp', 'acme%252Fapp']) {
+    const { resource } = catalogue.understand(
+      requestOf('DELETE', `https://gitlab.com/api/v4/projects/${path}`),
+    );
+    t.match(resource, { org: 'acme', repo: 'acme/app' }, path);
+  }
+  const { parts } = catalogue.understand(
+    requestOf('PUT', 'https://gitlab.com/api/v4/projects/acme%2Fapp/merge_requests/7/merge;x=1'),
+  );
+  t.ok(
+    parts?.some(({ operation }) => operation.name === 'merge_mr'),
+    'beside parameters of a segment',
+  );
+});
+
+t.test('Google takes a method, and header fields, from the query', async (t) => {
+  const message = 'https://gmail.googleapis.com/gmail/v1/users/me/messages/1';
+  const header = encodeURIComponent('X-Goog-Api-Key: x\r\nX-HTTP-Method-Override: DELETE\r\n');
+  for (const query of ['$httpMethod=DELETE', '%24HTTPMETHOD=delete', `$httpHeaders=${header}`]) {
+    const { parts } = catalogue.understand(requestOf('POST', `${message}?${query}`));
+    t.ok(
+      parts?.some(({ operation }) => operation.name === 'delete_message'),
+      query,
+    );
+  }
+});

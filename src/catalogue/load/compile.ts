@@ -75,7 +75,8 @@ export function compileSurface(surface: GroupedSurface) {
   const { routes, extraction } = compileRoutes(surface, order);
   return {
     /** Returns all that a method and path may mean, in the order in which the meanings are to be asked. */
-    find: (method: string, segments: readonly string[]) => routes.find(method, segments),
+    find: (method: string, segments: readonly string[], inAnyCase: boolean) =>
+      routes.find(method, segments, inAnyCase),
     /** Returns the meaning of a path without an operation. */
     unknown: (method: string, template: string) =>
       unknownMeaning(surface.frame, extraction(), method, template),

@@ -47,14 +47,18 @@ export class PathTable<T extends object> {
   }
 
   /** Returns all that stands for the method at the most specific template of the path. */
-  find(method: string, segments: readonly string[]): readonly MatchedPath<T>[] | undefined {
+  find(
+    method: string,
+    segments: readonly string[],
+    inAnyCase = false,
+  ): readonly MatchedPath<T>[] | undefined {
     // Callers choose the method: all those that no route names share one entry.
     const known = this.#methods.has(method) ? method : '*';
     const trees = kept(this.#trees, known, () => []);
     const length = Math.min(segments.length, this.#lengthMax + 1);
     const tree = trees[length] ?? this.#treeOf(known, length);
     trees[length] = tree;
-    return tree.find(method, segments);
+    return inAnyCase ? tree.findInAnyCase(method, segments) : tree.find(method, segments);
   }
 
   /** Compiles all routes, so that `prepare` sees each list. */

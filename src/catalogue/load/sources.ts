@@ -18,7 +18,7 @@ const maybe = (value: string | undefined): readonly string[] => (value === undef
  *     `path:user`           A placeholder of the path or the host.
  *     `query:per_page`      A query parameter.
  *     `header:x-team`       A header.
- *     `json:$.a.b[*].c`     A path into a JSON body.
+ *     `json:$.a.b[*].c`     A path into a JSON body, or into a form (`a[b][0][c]`).
  *     `form:user`           A field of an urlencoded or multipart body. One * stands for anything.
  *     `param:channel`       Query, form and outermost JSON field together, for vendors that take a
  *                           parameter anywhere. A list in a form is JSON.
@@ -63,9 +63,10 @@ export function parsePresence(text: string): RequestSource | undefined {
   const path = text.startsWith('json:') ? parseBodyPath(text.slice('json:'.length)) : undefined;
   if (!path) return parseSource(text);
   return (reading) =>
-    valuesAt(reading.body.json(), path, reading.ignoresCase).flatMap((value) =>
-      value === undefined ? [] : [''],
-    );
+    reading.body
+      .structures()
+      .flatMap((it) => valuesAt(it, path, reading.ignoresCase))
+      .flatMap((value) => (value === undefined ? [] : ['']));
 }
 
 const bodyText: RequestSource = (reading) => maybe(reading.request.bodyText());
@@ -77,7 +78,12 @@ const kinds: Readonly<Record<string, (argument: string) => RequestSource | undef
   form: (name) => (reading) => valuesNamed(reading.body.form(), name),
   json: (argument) => {
     const path = parseBodyPath(argument);
-    return path && ((reading) => valuesAt(reading.body.json(), path, reading.ignoresCase).flatMap(textsOf));
+    return (
+      path &&
+      ((reading) =>
+        // Many servers take names of fields in any case, as Go's do (encoding/json).
+        reading.body.structures().flatMap((it) => valuesAt(it, path, true).flatMap(textsOf)))
+    );
   },
   param: (name) => (reading) => [
     ...valuesNamed(reading.query(), name).flatMap(listed),

@@ -51,7 +51,7 @@ export function parseCallBody(contentType: string, body: Buffer): BodyValue {
 }
 
 /** Types with fields that servers take in place of JSON: Elasticsearch, Kubernetes, Salesforce and others. */
-const unreadType = /yaml|cbor|smile|msgpack|bson|kubernetes\.protobuf/;
+const unreadType = /yaml|smile|msgpack|bson|kubernetes\.protobuf/;
 
 const joined = (readings: readonly unknown[], other: BodyValue): BodyValue =>
   other.kind === 'value' ? ofReadings([...readings, ...other.readings]) : other;

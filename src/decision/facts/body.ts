@@ -52,8 +52,8 @@ export function mayHideNames(call: ReceivedCall, maxBytes: number): boolean {
     : /kubernetes\.protobuf/i.test(call.contentType);
 }
 
-/** Returns what rules see of the structure: XML has one that they cannot tell. */
+/** Returns what rules see of the structure: XML and CBOR have one that they cannot tell. */
 export function bodyFields(call: ReceivedCall, maxBytes: number): BodyValue {
   const value = bodyValue(call, maxBytes);
-  return value.kind === 'none' && /^[^;]*xml/i.test(call.contentType) ? { kind: 'unclear' } : value;
+  return value.kind === 'none' && /^[^;]*(?:xml|cbor)/i.test(call.contentType) ? { kind: 'unclear' } : value;
 }
