@@ -100,7 +100,7 @@ export class AgentSessions {
   #serve(session: Session): void {
     while (session.hasRoom) {
       const next = this.#waiting.shift();
-      if (!next) return;
+      if (!next) break;
       next.sendOn(session.carrier());
     }
     this.openAsNeeded();
