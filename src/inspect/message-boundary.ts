@@ -12,11 +12,11 @@ import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } f
  * are JSON documents have no such boundary, but each of their fields goes on in the same field of the next.
  */
 
-/** Is the length that is remembered before a boundary. No secret with a form of its own is longer. */
+/** How many bytes before a boundary are remembered. No secret with a form of its own is longer. */
 export const boundaryBytesMax = 512;
-/** Limits the bytes kept of a finding that may go on in the next message. */
+/** Bound on the bytes kept of a finding that may go on in the next message. */
 const openBytesMax = 8_192;
-/** Is no vendor's host, so no credential that comes in pieces counts as being where it belongs. */
+/** A host that is no vendor's, so that no credential in pieces counts as being where it belongs. */
 const nowhere = 'boundary.invalid';
 const noBytes = Buffer.alloc(0);
 const none: readonly Finding[] = Object.freeze([]);
@@ -24,19 +24,25 @@ const none: readonly Finding[] = Object.freeze([]);
 type Across = Pick<PartResult, 'findings' | 'unreadable' | 'isOutOfTime'>;
 const nothingAcross: Across = Object.freeze({ findings: none, unreadable: undefined, isOutOfTime: false });
 
-/** Reports what two texts show that come one behind the other. */
+/** What two texts show that come one behind the other. */
 export interface BoundaryReading extends Across {
-  /** Is both texts together, as far as they were read. */
+  /** Both texts together, as far as they were read. */
   readonly part: CallPart;
   readonly views: readonly View[];
-  /** Is where a finding that reaches the end of what was read begins in both texts; undefined for none. */
+  /**
+   * Where a finding that reaches the end of what was read begins in both texts together; undefined where
+   * there is none.
+   */
   readonly openFrom: number | undefined;
 }
 
 export interface BoundaryOptions {
   readonly engine: DetectorEngine;
   readonly bounds: ReadBounds;
-  /** Limits the bytes read behind the boundary. A finding that reaches further fills the text. */
+  /**
+   * Bound on the bytes read behind the boundary. A finding that reaches their end counts to the end of the
+   * text.
+   */
   readonly reachBytes: number;
 }
 
@@ -65,18 +71,21 @@ export function readBoundary(
   };
 }
 
-/** Returns the last bytes of two texts; of a finding that reaches their end from `openFrom`, more of them. */
+/**
+ * Returns the last bytes of two texts. Of a finding that reaches their end from `openFrom` on, it returns
+ * more.
+ */
 export function lastBytes(before: Buffer, text: Buffer, openFrom?: number): Buffer {
   const length = before.length + text.length;
   const usualFrom = Math.max(0, length - boundaryBytesMax);
   const from = Math.min(usualFrom, Math.max(openFrom ?? usualFrom, length - openBytesMax));
-  // A copy, which keeps no message alive.
+  // The copy keeps no message alive.
   return from >= before.length
     ? Buffer.from(text.subarray(from - before.length))
     : Buffer.concat([before.subarray(from), text]);
 }
 
-/** Maps the path or name of each text in messages to its last bytes. */
+/** The last bytes of each text in messages, by its path or name. */
 export type FieldEnds = ReadonlyMap<string, Buffer>;
 
 export const noFieldEnds: FieldEnds = new Map();
@@ -92,16 +101,16 @@ export function findBoundaryMatches(
   return readBoundary(before, message, { engine, bounds, reachBytes: boundaryBytesMax });
 }
 
-/** Limits the fields; those sent last are kept. */
+/** Bound on the fields; those sent last are kept. */
 const fieldEndsMax = 64;
 
-/** Is the size above which a document is no piece of what somebody types or streams. */
+/** The size above which a document is no piece of what somebody types or streams, in bytes. */
 const documentBytesMax = 65_536;
 
 /** Tells whether a message begins as a JSON document. */
 export const isDocument = (message: Buffer): boolean => opens.has(message[0]);
 
-/** Returns the fields of a message; of JSON only those with a name. */
+/** Returns the fields of a message; of a JSON message only those with a name. */
 function fieldsIn(message: Buffer): Iterable<Field> {
   if (!isDocument(message))
     return protobufTexts(message).map(({ path: name, ...span }) => ({ name, ...span }));
@@ -111,7 +120,9 @@ function fieldsIn(message: Buffer): Iterable<Field> {
     .filter(({ name }) => name !== '');
 }
 
-/** Does the same for each field. A value goes on in the same field of the next message. */
+/**
+ * Finds what lies across the boundary in each field. A value goes on in the same field of the next message.
+ */
 export function findFieldBoundaryMatches(
   before: FieldEnds,
   message: Buffer,
@@ -124,7 +135,7 @@ export function findFieldBoundaryMatches(
     const text = message.subarray(start, end);
     const across = findBoundaryMatches(before.get(name) ?? noBytes, text, engine, bounds);
     if (across.unreadable !== undefined) return { ...across, findings: found };
-    // Values of two documents need not go on in one another, so only what a prefix proves counts.
+    // The values of two documents need not go on in one another, so only what a prefix proves counts.
     const proven = isDocument(message)
       ? across.findings.filter((it) => it.class === 'SECRETS' && engine.tokenOf(it.kind) !== undefined)
       : across.findings;
@@ -133,7 +144,7 @@ export function findFieldBoundaryMatches(
   return { ...nothingAcross, findings: found };
 }
 
-/** Returns the ends of all fields, once the message is sent too. */
+/** Returns the ends of all fields as they are once the message is sent too. */
 export function lastFieldEnds(before: FieldEnds, message: Buffer): FieldEnds {
   const ends = new Map(before);
   for (const { name, start, end } of fieldsIn(message)) {

@@ -4,16 +4,22 @@ import type { View } from './decode/views.ts';
 import { findWords, hiddenNameEnd, type Words, type WordsFound } from './match/rule-words.ts';
 import type { KnownBeginning, WordEnd } from './segments/known-beginning.ts';
 
-/* Beside its views a part has texts: its whole, its ends, what is new in it, and the words of rules. */
+/*
+ * Makes the texts that a part has beside its views: its whole, its ends, what is new in it, and the words of
+ * rules.
+ */
 
-/** Length of a value that may lie across the place where reading begins. */
+/** The length in bytes of a value that may lie across the place where reading begins. */
 const valueBytesMax = 512;
 const none: readonly never[] = Object.freeze([]);
 
-/** Stands among the indices of words for a name that is hidden. */
+/** The index that stands for a hidden name among the indices of words. */
 const hiddenNames = -1;
 
-/** Lists where each word and hidden names first end; undefined where only all texts together can tell. */
+/**
+ * Lists where each word first ends, and where hidden names do. Returns undefined where only all texts
+ * together can tell.
+ */
 export function wordEndsIn(
   words: Words,
   views: readonly View[],
@@ -49,16 +55,22 @@ export function wordsFoundIn(
   return { found, hidesNames };
 }
 
-/** Limits the forms of one body of which the ends are kept. */
+/** Bound on the forms of one body whose ends are kept. */
 const endingTextsMax = 4;
-/** The ends suffice because a request begins with its task and a conversation ends with its newest turn. */
+/**
+ * How many bytes of either end are kept. They suffice because a request begins with its task and a
+ * conversation ends with its newest turn.
+ */
 const endBytes = 4_096;
-/** Length of a body's start that is unescaped, so that about `endBytes` of plain text are left. */
+/** How many bytes of a body's start are unescaped, so that about `endBytes` of plain text are left. */
 const startBytes = 4 * endBytes;
 
-/** Whole part of which the beginning may be known. Its forms are made only when they are asked for. */
+/**
+ * Makes the texts of a whole part, of which the beginning may be known. It makes the forms only when they are
+ * asked for.
+ */
 export class PartTexts {
-  /** Searched text, or the end of it; undefined where time or room ran out before. */
+  /** The searched text, or the end of it; undefined where time or room ran out before. */
   readonly searched: View | undefined;
   readonly #searchedAt: number;
   readonly #bytes: Buffer;
@@ -68,7 +80,7 @@ export class PartTexts {
   #plain: Buffer | undefined;
   #texts: readonly Buffer[] | undefined;
 
-  /** The whole text without its escapes is made in `space`, where it is given. */
+  /** Creates the texts. The whole text without its escapes is made in `space`, where that is given. */
   constructor(bytes: Buffer, views: readonly View[], known: KnownBeginning, space?: PlainSpace) {
     this.#bytes = bytes;
     this.#views = views;
@@ -96,7 +108,7 @@ export class PartTexts {
     return this.#texts;
   }
 
-  /** Returns the known beginning in all forms, and `valueBytesMax` more, for values across its end. */
+  /** Returns the known beginning in all forms, and `valueBytesMax` bytes more, for values across its end. */
   knownTexts(): readonly Buffer[] {
     const { from = 0, decoded } = this.#known;
     const plainTo = this.bytes.length - (this.searched?.bytes.length ?? 0) + valueBytesMax;
@@ -139,7 +151,7 @@ export class PartTexts {
   }
 }
 
-/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` if none is. */
+/** Returns the first multiple of 64 for which `holds` is true, by binary search; `end` if there is none. */
 function firstWhere(end: number, holds: (at: number) => boolean): number {
   let [low, high] = [0, Math.ceil(end / 64)];
   while (low < high) {
@@ -154,7 +166,7 @@ function firstWhere(end: number, holds: (at: number) => boolean): number {
 const endsOf = (text: Buffer): readonly Buffer[] =>
   text.length <= 2 * endBytes ? [text] : [text.subarray(0, endBytes), text.subarray(text.length - endBytes)];
 
-/** Returns a body's new end in all forms, the raw bytes among them where the body is read unescaped. */
+/** Returns a body's new end in all forms. The raw bytes are among them where the body is read unescaped. */
 export function newTexts(
   bytes: Buffer,
   views: readonly View[],

@@ -21,9 +21,9 @@ import type { Shingles } from '../../core/history.ts';
  */
 
 export interface ShingleBounds {
-  /** Bound on the shingles of what was read; at most 32,768. */
+  /** Bound on the shingles of a read; at most 32,768. */
   readonly readMax: number;
-  /** Bound on the shingles of a megabyte of what is written; at most 32,768. */
+  /** Bound on the shingles of a megabyte of a write; at most 32,768. */
   readonly writeMax: number;
   /** Bound on the bytes of all texts that were read together, at most 1 MB; further bytes are ignored. */
   readonly bytesMax: number;
@@ -62,27 +62,30 @@ const defaultBounds: ShingleBounds = { readMax: 4096, writeMax: shinglesMax, byt
 const readWindow = 32;
 const writeWindow = 16;
 
-/** Two blocks of AES; some six words. */
+/** The number of letters of a gram: two blocks of AES, or some six words. */
 const gramLetters = 32;
 const blockBytes = 16;
 const blockInts = blockBytes / 4;
-/** A gram with fewer distinct letters is a rule, padding or zeros, which any two texts may share. */
+/**
+ * The least number of distinct letters in a gram. With fewer it is a rule, padding or zeros, which any two
+ * texts may share.
+ */
 const distinctMin = 8;
-/** Longer text between quotes is content, not a key. */
+/** Bound on the letters of a key: longer text between quotes is content. */
 const keyLettersMax = 64;
-/** Hash of a gram that is never chosen, since it comes last in the order. */
+/** The hash of a gram that is never chosen, since it comes last in the order. */
 const never = 0x7fffffff;
 
 /*
  * Memory for one content at a time, since everything here is synchronous. The arrays are constants, because
  * V8 then knows where they are: the loops take a third of the time.
  */
-/** Holds a text and a zero behind it. */
+/** A text and a zero behind it. */
 const input = new Uint8Array(textBytesMax + 1);
-/** Holds up to three readings of each text: without keys, with keys, without labels. */
+/** Up to three readings of each text: without keys, with keys, without labels. */
 const letters = new Uint8Array(3 * textBytesMax);
 const hashes = new Int32Array(letters.length);
-/** Holds the places where the chosen grams begin. It suffices for the longest text with the first window. */
+/** The places where the chosen grams begin. It has room for the longest text with the first window. */
 const chosen = new Int32Array(16 * shinglesMax);
 const slots = new Int32Array(2 * chosen.length);
 const blocks = new Int32Array(shinglesMax * blockInts);
@@ -90,7 +93,7 @@ const blockBuffer = Buffer.from(blocks.buffer);
 const blockView = new DataView(blocks.buffer);
 const letterView = new DataView(letters.buffer);
 const seen = new Uint8Array(256);
-/** Hold what each letter adds to a hash, and what that has become when the letter leaves. */
+/** What each letter adds to a hash, and what that has become when the letter leaves. */
 const entering = new Int32Array(256);
 const leaving = new Int32Array(256);
 
@@ -124,7 +127,10 @@ export function createShingler(key: Buffer, bounds: ShingleBounds = defaultBound
   };
 }
 
-/** Two pieces of a text overlap by this, so that one of them has a quote of 400 letters in any script. */
+/**
+ * The number of bytes that two pieces of a text share, so that one of them has a quote of 400 letters in any
+ * script.
+ */
 const commonBytes = 4096;
 
 /** Cuts all texts into pieces of a megabyte, so that nothing hides behind padding. */
@@ -140,7 +146,7 @@ function piecesOf(texts: readonly Buffer[]): readonly (readonly Buffer[])[] {
   );
 }
 
-/** Fills `letters`; returns how many there are. */
+/** Fills `letters` with the readings of all texts; returns how many letters there are. */
 function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean): number {
   let room = bytesMax;
   let end = 0;
@@ -156,16 +162,21 @@ function reduceAll(texts: readonly Buffer[], bytesMax: number, isSent: boolean):
   return end;
 }
 
-/** Maps each byte to its letter; 0 where it is none. */
+/** The letter of each byte; 0 for a byte that is none. */
 const letterOf = Uint8Array.from({ length: 256 }, (_, byte) => {
   const character = String.fromCharCode(byte).toLowerCase();
   return byte >= 0x80 ? byte : /[a-z0-9]/.test(character) ? character.charCodeAt(0) : 0;
 });
-/** Counts of the text that was reduced last: its colons, those that end a label, and the keys left out. */
+/**
+ * Counts of the text that was reduced last: its colons, the colons that end a label, and the keys left out.
+ */
 let colons = 0;
 let labels = 0;
 let leftOut = 0;
-/** A text with fewer labels has nearly the same shingles with them. */
+/**
+ * The least number of labels of a text that is also taken without them. With fewer it has nearly the same
+ * shingles.
+ */
 const labelsMin = 4;
 const colon = 0x3a;
 const asterisk = 0x2a;
@@ -174,7 +185,7 @@ const isQuote = (byte: number): boolean => byte === 0x22 || byte === 0x27;
 const countOf = (letter: number): number => (letter + 0xff) >>> 8;
 
 /**
- * Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon; returns
+ * Writes the letters of a text from `start` on, without those that `keyBefore` counts before a colon. Returns
  * their end.
  */
 function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => number): number {
@@ -204,7 +215,7 @@ function reduce(text: Buffer, start: number, keyBefore: (colonAt: number) => num
 
 const space = 0x20;
 
-/** Replaces other scripts' characters that are neither letters nor digits with spaces, as wrapping does. */
+/** Replaces characters of other scripts that are neither letters nor digits with spaces. */
 function blankSigns(length: number): void {
   for (let i = 0; i < length; ) {
     const lead = input[i] as number;
@@ -218,9 +229,10 @@ function blankSigns(length: number): void {
 }
 
 /**
- * Tells signs by their first three bytes: U+0080 to 00BF, combining marks, ogham space, and U+2000 to 2BFF
- * (punctuation, arrows, mathematics, boxes, dingbats). Further ranges are U+2E00 to 2E7F, U+3000 to 303F,
- * U+FE00 to FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on, and tags.
+ * Tells whether a character is a sign, by its first three bytes. Signs are U+0080 to 00BF, combining marks,
+ * ogham space, and U+2000 to 2BFF (punctuation, arrows, mathematics, boxes, dingbats). Further ranges are
+ * U+2E00 to 2E7F, U+3000 to 303F, U+FE00 to FE6F, U+FEFF, full-width punctuation, pictures from U+1F000 on,
+ * and tags.
  */
 function isSign(first: number, second: number, third: number): boolean {
   switch (first) {
@@ -249,9 +261,10 @@ function isSign(first: number, second: number, third: number): boolean {
 }
 
 /**
- * Returns the letters of a key, which stands between quotes before a colon. The rest of the grammar of JSON
- * does not matter. So keys are also found inside a string (`\"name\":`), in lines of JSON, in JSON cut off at
- * both ends, and in Python. Every place between two quotes is looked at once.
+ * Returns the number of letters of a key, which stands between quotes before a colon; 0 where there is none.
+ * The rest of the grammar of JSON does not matter. So keys are also found inside a string (`\"name\":`), in
+ * lines of JSON, in JSON cut off at both ends, and in Python. Every place between two quotes is looked at
+ * once.
  */
 function keyLettersBefore(at: number): number {
   let i = at - 1;
@@ -272,8 +285,8 @@ const labelBorder = Uint8Array.from({ length: 256 }, (_, byte) =>
 );
 
 /**
- * Returns the letters of a label, which stands after a line break, a comma or another border and before a
- * colon and a space. YAML, lists and mails have labels.
+ * Returns the number of letters of a label; 0 where there is none. It stands after a line break, a comma or
+ * another border, and before a colon and a space. YAML, lists and mails have labels.
  */
 function labelLettersBefore(at: number): number {
   const next = input[at + 1] as number;
@@ -310,24 +323,27 @@ function hashGrams(length: number, order: Int32Array): number {
 }
 
 const rotateLeft = (value: number, bits: number): number => (value << bits) | (value >>> (32 - bits));
-/** Returns 1 or 0, without a branch. */
+/** Returns 1 for zero and 0 for any other count, without a branch. */
 const isZero = (count: number): number => (count - 1) >>> 31;
 
-/** Fills `chosen` with up to `max` distinct grams, as many as the smallest window gives; returns how many. */
+/**
+ * Fills `chosen` with up to `max` distinct grams, by the smallest window that gives no more; returns how
+ * many.
+ */
 function choose(grams: number, firstWindow: number, max: number): number {
   let window = firstWindow;
-  // A window of all grams chooses one.
+  // The loop ends, since a window of all grams chooses one.
   while (max > 0) {
     const all = winnow(grams, window);
     const count = all < chosen.length ? withoutRepeats(all) : all;
     if (count <= max) return count;
-    // The count falls with the window; a twentieth more, because it does so only on average.
+    // The count falls as the window grows. A twentieth is added, because it does so only on average.
     window = Math.ceil((window * count * 1.05) / max);
   }
   return 0;
 }
 
-/** Fills `chosen` with the least of each window, up to its length; returns how many there are. */
+/** Fills `chosen` with the least gram of each window, up to its length; returns how many there are. */
 function winnow(grams: number, window: number): number {
   if (grams === 0) return 0;
   let end = Math.min(window, grams);

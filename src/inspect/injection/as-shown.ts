@@ -1,8 +1,8 @@
 import { byteSet, isAlphanumeric, isLetter, isLower, lowerCase, upperCase } from '../kernel/bytes.ts';
 
 /*
- * Removes what stands unseen between the words of a text: tags, hyphens at line ends, joints of a name that
- * is a whole sentence. Phrases are looked for in the text without it, too.
+ * Removes what stands unseen between the words of a text: tags, hyphens at line ends, and the joints of a
+ * name that is a whole sentence. Phrases are looked for in the resulting text, too.
  */
 
 /** A text as its readers see it. */
@@ -12,22 +12,22 @@ export interface ShownText {
   toSource(start: number, end: number): { start: number; end: number };
 }
 
-/** Bytes that are left out, and what is seen in their place. */
+/** Bytes that are left out, with the text that is seen in their place. */
 interface Cut {
   readonly start: number;
   readonly end: number;
   readonly shown: string;
 }
 
-/** Limits the cuts of each kind; 600 KB of nothing but tags have as many. */
+/** Bound on the cuts of each kind; 600 KB of nothing but tags have as many. */
 const cutsMax = 200_000;
 const tagBytesMax = 1000;
-/** A name of fewer words is no sentence. */
+/** Words of a name that is a sentence, at least. */
 const nameWordsMin = 5;
 const nameLengthMin = 24;
 const nameLengthMax = 400;
 
-/** Number of bytes that make an exact number. */
+/** Bytes of a name that fit into an exact number. */
 const nameBytesMax = 6;
 
 const lessThan = 0x3c;
@@ -37,7 +37,7 @@ const exclamationMark = 0x21;
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** Elements that do not separate the words around them (HTML, 3.2.5.2.5). */
+/** Names of elements that do not separate the words around them (HTML, 3.2.5.2.5). */
 const inlineNames = namesOf(
   'a abbr b bdi bdo big cite data del em font i ins label mark q s small span strong sub sup time tt u var wbr',
 );
@@ -72,7 +72,7 @@ function tagsIn(bytes: Buffer): Cut[] {
 function insteadOfTag(bytes: Buffer, at: number): string {
   if (bytes[at + 1] === exclamationMark) return '';
   const name = nameAt(bytes, bytes[at + 1] === slash ? at + 2 : at + 1);
-  // Code marks phrases as backticks do.
+  // Elements of code mark phrases as backticks do.
   return inlineNames.has(name) ? '' : codeNames.has(name) ? '`' : '\n';
 }
 
@@ -81,8 +81,8 @@ function namesOf(names: string): ReadonlySet<number> {
 }
 
 /**
- * Returns the first six letters of an element's name, without case, as a number, because pages have thousands
- * of names.
+ * Returns the first six letters of an element's name, in any case, as a number: pages have thousands of
+ * names.
  */
 function nameAt(bytes: Buffer, start: number): number {
   let name = 0;
@@ -102,12 +102,12 @@ function hyphensIn(bytes: Buffer): Cut[] {
   return cuts;
 }
 
-/** Is 1 for the bytes of a name, and 0 for all others. */
+/** The bytes of a name. */
 const ofName = byteSet(`${lowerCase}${upperCase}_`);
 
 /**
- * Returns names such as `do_this_and_then_do_that`, word for word. Text without them is looked at in every
- * 24th byte.
+ * Returns names such as `do_this_and_then_do_that`, to be shown word for word. In text without such names,
+ * every 24th byte is looked at.
  */
 function sentenceNamesIn(bytes: Buffer): Cut[] {
   const cuts: Cut[] = [];
@@ -127,7 +127,7 @@ function sentenceNamesIn(bytes: Buffer): Cut[] {
   return cuts;
 }
 
-/** Applies cuts in their order; one that begins in another is left out. */
+/** Applies cuts in their order; a cut that begins in another is left out. */
 function withCuts(bytes: Buffer, all: readonly Cut[]): ShownText {
   let from = 0;
   const cuts = all.filter(({ start, end }) => {
@@ -156,7 +156,7 @@ function withCuts(bytes: Buffer, all: readonly Cut[]): ShownText {
 
 /** Returns the byte, or the whole cut, that a byte of the shown text stands for. */
 function sourceOf(cuts: readonly Cut[], offset: number): { start: number; end: number } {
-  /** Distance by which the source is ahead. */
+  /** The bytes by which the source is ahead of the shown text. */
   let ahead = 0;
   for (const { start, end, shown } of cuts) {
     if (offset + ahead < start) break;

@@ -1,9 +1,9 @@
 /*
- * Adds up evidence. One phrase says little, since manuals give orders and articles quote attacks. The number
- * of different kinds of evidence in one passage counts.
+ * Adds up evidence. One phrase says little, since manuals give orders and articles quote attacks. What counts
+ * is the number of different kinds of evidence in one passage.
  */
 
-/** Something that speaks for an injection: bytes of the text, its kind, and how sure it makes alone. */
+/** Something that speaks for an injection: its bytes in the text, its kind, and how sure it makes alone. */
 export interface Evidence {
   readonly kind: string;
   readonly weight: number;
@@ -11,16 +11,16 @@ export interface Evidence {
   readonly end: number;
 }
 
-/** Score from which a passage is an injection. */
+/** The score from which on a passage is an injection. */
 export const injectionScoreMin = 0.45;
 
-/** Length of a passage; evidence farther apart belongs to different texts of one page. */
+/** Bytes of a passage; evidence farther apart belongs to different texts of one page. */
 export const passageBytes = 1000;
 const reportedMax = 32;
 
 /**
- * Answers whether evidence replaces the known one. Of two equally strong ones the later wins, because it
- * counts for longer.
+ * Tells whether evidence replaces the known one. If both are equally strong the later wins, because it counts
+ * for longer.
  */
 const isStronger = (one: Evidence, known: Evidence): boolean =>
   one.weight > known.weight ||
@@ -36,12 +36,12 @@ export class Passages {
   readonly #reported = new Map<string, Evidence>();
   #score = 0;
 
-  /** Returns the score of the worst passage: 0 to 1, in hundredths. */
+  /** Returns the score of the worst passage, from 0 to 1, in hundredths. */
   get score(): number {
     return this.#score;
   }
 
-  /** Returns what made passages count, at most 32 pieces. */
+  /** Returns the evidence that made passages count, at most 32 pieces. */
   get reported(): Evidence[] {
     return [...this.#reported.values()];
   }

@@ -8,9 +8,9 @@ import type { Evidence } from './evidence.ts';
 
 interface Invisible {
   readonly weight: number;
-  /** Length from which a row is no accident. */
+  /** The number of characters from which on a row is no accident. */
   readonly countMin: number;
-  /** Answers whether a code point belongs to the row. */
+  /** Tells whether a code point belongs to such a row. */
   includes(codePoint: number): boolean;
 }
 

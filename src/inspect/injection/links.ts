@@ -1,14 +1,14 @@
 import type { Evidence } from './evidence.ts';
 
 /*
- * Finds links that leak: a picture is fetched when an answer is shown, without a click. A text may have an
+ * Finds links that leak. A picture is fetched when an answer is shown, without a click. A text may have an
  * agent show a picture whose address has a gap for what the agent knows: `![x](https://…/?q={conversation}`.
  * Links do the same with one click.
  */
 
 /**
- * Weights of a gap. One for what only agents know is evidence enough; one that newsletters have too needs an
- * order beside it.
+ * Weights of a gap. A gap for what only agents know is evidence enough. One that newsletters have, too, needs
+ * an order beside it.
  */
 const privateWeight = 0.55;
 const contentWeight = 0.3;
@@ -20,7 +20,7 @@ const openingBytesMax = 5;
 const addressForm = /^(?:[^)\s"'[{<]|[[{<][^\]}>"]{0,120}[\]}>]?)*/;
 const addressBytesMax = 1000;
 
-/** Match how template languages begin and end a gap. */
+/** Match the beginning and the end of a gap in template languages. */
 const gapStart = /[{[<]|%7b|%5b|%3c/i;
 const gapEnd = /[}\]>]|%7d|%5d|%3e/i;
 /** Matches words for a gap that belong to a conversation, or to secrets. */
@@ -48,7 +48,7 @@ export function findLeakingLinks(bytes: Buffer, onEvidence: (evidence: Evidence)
   }
 }
 
-/** Returns the weight of an address; 0 without a gap. */
+/** Returns the weight of an address; 0 for one without a gap. */
 function weightOf(address: string): number {
   const [, ...parameters] = address.split(/[?#&]/);
   return Math.max(0, ...parameters.map(weightOfGap));
@@ -62,7 +62,7 @@ function weightOfGap(parameter: string): number {
   if (start < 0 || value === parameter) return 0;
   const gap = value.slice(start + 1);
   const inside = gap.slice(0, Math.max(0, gap.search(gapEnd)));
-  // Charts are drawn by addresses that contain JSON.
+  // Charts are drawn by addresses that contain JSON, so braces with a quote or a colon are no gap.
   if (/[":]|%22|%3a/i.test(inside)) return 0;
   return privateWords.test(inside) ? privateWeight : content.test(inside) ? contentWeight : 0;
 }

@@ -1,22 +1,22 @@
 import { isAlphanumeric, isAscii } from '../kernel/bytes.ts';
 import { compositions } from './spellings.ts';
 
-/* Both sides of the core of a phrase may need more: its other words, or the end of a word. */
+/* Compares what stands on both sides of the core of a phrase: its other words, or the end of a word. */
 
 export const isWordSign = /[\p{L}\p{N}]/u;
 const endsInWordSign = /[\p{L}\p{N}]$/u;
 const startsWithWordSign = /^[\p{L}\p{N}]/u;
-/** Limits the characters between two words of a phrase. */
+/** Bound on the characters between two words of a phrase. */
 const gapMax = 4;
 const characterBytesMax = 4;
 
-/** Requirement on one side of a core: other words, the end of a word, or anything. */
+/** The requirement on one side of a core: other words, the end of a word, or nothing. */
 export interface Side {
   /** Words from the core outwards, each in all its spellings, in lower case. */
   readonly words: readonly (readonly string[])[];
-  /** The word next to the core; empty where it has more than ASCII letters. */
+  /** The word next to the core; '' where it has more than ASCII letters. */
   readonly nearest: string;
-  /** Bytes in which the words must stand. */
+  /** The bytes in which the words must stand. */
   readonly reach: number;
   readonly endsWord: boolean;
 }
@@ -73,7 +73,7 @@ export function lengthAfter(bytes: Buffer, { words, nearest, reach, endsWord }: 
   return startsWithWordSign.test(bytes.toString('utf8', at, at + characterBytesMax)) ? -1 : 0;
 }
 
-/** Returns the start of the words that end at the end of the text; -1 where others do. */
+/** Returns the start of the words that end at the end of the text; -1 where other words do. */
 function startOf(text: string, words: Side['words'], endsWord: boolean): number {
   let at = text.length;
   for (const spellings of words) {
@@ -87,7 +87,7 @@ function startOf(text: string, words: Side['words'], endsWord: boolean): number 
   return endsWord && at > 0 && endsInWordSign.test(text.slice(Math.max(0, at - 2), at)) ? -1 : at;
 }
 
-/** Returns the end of the words that begin at the start of the text; -1 where others do. */
+/** Returns the end of the words that begin at the start of the text; -1 where other words do. */
 function endOf(text: string, words: Side['words'], endsWord: boolean): number {
   let at = 0;
   for (const spellings of words) {
@@ -101,7 +101,7 @@ function endOf(text: string, words: Side['words'], endsWord: boolean): number {
   return endsWord && startsWithWordSign.test(text.slice(at, at + 2)) ? -1 : at;
 }
 
-/** Compares without case; most words differ in the first letter already. */
+/** Tells whether a text is a word in any case. Most texts differ from it in the first letter already. */
 function isSame(written: string, word: string): boolean {
   const [code, other] = [written.charCodeAt(0), word.charCodeAt(0)];
   if (code < asciiEnd && other < asciiEnd && (code | 0x20) !== (other | 0x20)) return false;
@@ -109,8 +109,8 @@ function isSame(written: string, word: string): boolean {
 }
 
 /**
- * Tells what may stand between the words of a phrase. The end of a sentence or statement may not, since
- * another phrase begins behind it.
+ * Tells whether a character may stand between the words of a phrase. The end of a sentence or statement may
+ * not, since another phrase begins behind it.
  */
 function isGap(character: string | undefined): boolean {
   if (character === undefined) return false;
@@ -119,18 +119,18 @@ function isGap(character: string | undefined): boolean {
 }
 
 const asciiEnd = 0x80;
-/** Is 1 for the ASCII characters of gaps. */
+/** The ASCII characters of gaps, as 1; 0 for all others. */
 const asciiGaps = Uint8Array.from({ length: asciiEnd }, (_, code) => {
   const character = String.fromCharCode(code);
   return '.!?;={}'.includes(character) || isWordSign.test(character) ? 0 : 1;
 });
 
-/** Tells what stands between the parts of a name in code or in a path. */
+/** Tells whether a gap is one between the parts of a name in code or in a path. */
 const isNameMark = (gap: string): boolean => gap === '_' || gap === '-';
 
 /**
- * Tells that another word begins at a place behind the one space that nearly always separates two words; `step`
- * leads away from the core. Comparing bytes saves making a string of them.
+ * Tells whether another word begins at a place, behind the one space that nearly always separates two words.
+ * `step` leads away from the core. Comparing bytes saves making a string of them.
  */
 function isOther(bytes: Buffer, at: number, nearest: string, step: 1 | -1): boolean {
   if (bytes[at - step] !== 0x20 || !isAlphanumeric(bytes[at])) return false;

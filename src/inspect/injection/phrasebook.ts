@@ -7,13 +7,13 @@ import { prepared } from '../../util/prepared.ts';
 
 /*
  * Loads the phrases by which texts give orders to agents: concepts, each with its words in many languages,
- * and rules. A rule says which concepts make what kind of evidence where they stand close together, so one
+ * and rules. A rule says which concepts make what kind of evidence where they stand close together. So one
  * rule holds for all languages.
  */
 
 const name = z.string().regex(/^[a-z]+(?:-[a-z]+)*$/, 'must be kebab-case');
 
-/** Concept, then language, then words. */
+/** Words by concept, then by language. */
 const wordsSchema = z.record(name, z.record(z.string(), z.array(z.string().min(1).max(60)).min(1)));
 
 const ruleSchema = z.strictObject({
@@ -70,7 +70,7 @@ function readPhrasebook(dir: string): Phrasebook {
   return { concepts, common: commonWords(concepts, common), rules };
 }
 
-/** Returns the common words; a word of several concepts is common if all of them are. */
+/** Returns the common words. A word of several concepts is common if all of them are. */
 function commonWords(
   concepts: Phrasebook['concepts'],
   common: z.output<typeof commonSchema>,

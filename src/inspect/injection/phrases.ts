@@ -6,8 +6,8 @@ import { spellings } from './spellings.ts';
 
 /*
  * Finds phrases of many languages in one pass over bytes. The matcher looks for the longest word of each
- * phrase; only there are its ends and the other words compared. Line ends, marks and quotes may stand between
- * the words, as in wrapped and decorated texts.
+ * phrase. Only at such a word are its ends and the other words compared. Line ends, marks and quotes may
+ * stand between the words, as in wrapped and decorated texts.
  */
 
 /** A phrase that was found: its bytes in the text, and its number. */
@@ -19,13 +19,13 @@ export interface PhraseHit {
 
 export interface PhraseFinder {
   /**
-   * Calls `onHit` for the phrases of a region, in the order of their starts; of those with one start the
-   * longest comes first. A phrase may reach out of the region.
+   * Calls `onHit` for the phrases of a region, in the order of their starts; the longest of those with one
+   * start comes first. A phrase may reach out of the region.
    */
   scan(bytes: Buffer, region: Region, onHit: (hit: PhraseHit) => void, isStopped: () => boolean): void;
 }
 
-/** First byte of a region, and the byte behind it. */
+/** A stretch of a text: its first byte, and the byte behind it. */
 export interface Region {
   readonly from: number;
   readonly to: number;
@@ -39,12 +39,12 @@ interface Candidate {
   readonly after: Side;
 }
 
-/** Matches scripts without visible ends of words: no spaces, or words with articles and endings. */
+/** Matches scripts without visible ends of words: they have no spaces, or words with articles and endings. */
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Devanagari}]/u;
 /**
- * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all with
- * that start. `isShipped` says that the phrases come with the program, see `prepared`.
+ * Builds a finder of phrases, which hits name by their index. A word that ends in `*` stands for all words
+ * with that start. `isShipped` says that the phrases come with the program, see `prepared`.
  */
 export function createPhraseFinder(phrases: readonly string[], isShipped = false): PhraseFinder {
   const make = (): Cores => coresOf(phrases);
@@ -88,7 +88,10 @@ function coresOf(phrases: readonly string[]): Cores {
   return { cores: [...candidatesOf.keys()], candidatesAt: [...candidatesOf.values()] };
 }
 
-/** Chooses the longest word as the core, of several the last, because articles and pronouns stand first. */
+/**
+ * Takes a phrase apart at its core, the longest word. The last of equally long ones is taken, because
+ * articles and pronouns stand first.
+ */
 function takeApart(text: string, sideOf: SideOf): { cores: Iterable<string>; before: Side; after: Side } {
   const isOpen = text.endsWith('*');
   const words = (isOpen ? text.slice(0, -1) : text).split(' ');
@@ -117,7 +120,10 @@ function hitOf(bytes: Buffer, candidate: Candidate, coreStart: number): PhraseHi
   return isName(bytes, hit) ? undefined : hit;
 }
 
-/** Tells a part of a name in code, such as `ignore_previous`, or of an option, such as `--ignore`. */
+/**
+ * Tells whether a hit is a part of a name in code, such as `ignore_previous`, or of an option, such as
+ * `--ignore`.
+ */
 function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
   const [before, last] = [bytes[start - 1], bytes[end]];
   if (before === underscore && isAlphanumeric(bytes[start - 2])) return true;
@@ -126,7 +132,7 @@ function isName(bytes: Buffer, { start, end }: PhraseHit): boolean {
   return last === underscore && isAlphanumeric(bytes[end - 1]) && isAlphanumeric(bytes[end + 1]);
 }
 
-/** Tells one word with a capital in the middle, such as `systemPrompt`; "iGnOrE" is none. */
+/** Tells whether a hit is one word with a capital in the middle, such as `systemPrompt`; "iGnOrE" is none. */
 function isCompound(bytes: Buffer, start: number, end: number): boolean {
   for (let at = start + 2; at < end - 1; at++)
     if (isUpper(bytes[at]) && isLower(bytes[at - 1]) && isLower(bytes[at - 2]) && isLower(bytes[at + 1]))
@@ -138,13 +144,10 @@ const underscore = 0x5f;
 const hyphen = 0x2d;
 const exclamationMark = 0x21;
 
-/**
- * Exceeds the distance by which the matcher's hits are out of order, and by which a phrase begins before its
- * core.
- */
+/** More bytes than the matcher's hits are out of order, and than a phrase begins before its core. */
 const disorderBytes = 600;
 
-/** Puts hits in order, by holding each back until none can come that begins before it. */
+/** Puts hits in order. It holds each back until none can come that begins before it. */
 class HitLine {
   readonly #onHit: (hit: PhraseHit) => void;
   #waiting: PhraseHit[] = [];

@@ -10,13 +10,13 @@ import { createSpotter } from './spots.ts';
 export type { Evidence } from './evidence.ts';
 export { injectionScoreMin } from './evidence.ts';
 
-/** Reading of a text as an instruction to the agent that reads it. */
+/** A judgement on whether a text is an instruction to the agent that reads it. */
 export interface InjectionReading {
-  /** Score from 0 to 1; from `injectionScoreMin` on the text counts as an injection. */
+  /** The score, from 0 to 1. From `injectionScoreMin` on the text counts as an injection. */
   readonly score: number;
-  /** Lists what made it count; empty below that. */
+  /** The evidence that made it count; empty for a lower score. */
   readonly evidence: readonly Evidence[];
-  /** Is false where `isOver` ended the reading. */
+  /** Tells whether the text was read to its end; false where `isOver` ended the reading. */
   readonly complete: boolean;
 }
 
@@ -37,7 +37,7 @@ const quotable: ReadonlySet<string> = new Set([
 const talkBytes = 400;
 const quotedShare = 0.35;
 const quotedTaskShare = 0.6;
-/** Matches a full stop, an empty line, and the next item of a list, table or log. */
+/** Matches the end of a sentence: a full stop, an empty line, or the next item of a list, table or log. */
 const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)/;
 const otherMeantShare = 0.4;
 const codeShare = 0.55;
@@ -46,26 +46,28 @@ const unseenMax = 1000;
 const quotationStart =
   /\p{L},? (?:"[^"\n]*|[\u201c\u201e][^\u201c\u201d\n]*|\u00ab[^\u00bb\n]*|\u2018[^\u2019\n]{0,40})$/u;
 const quoteMark = /["\u201c\u201d\u201e\u00ab\u00bb]/g;
-/** Matches the end of direct speech with the verb that says so, as stories have it. */
+/** Matches the end of direct speech with the verb that says so, as in stories. */
 const speechEnd =
   /^[^"\u201c\u201d\u00bb\n]{0,120}[,.!?]\\?["\u201d\u00bb],? (?:\p{L}+ ){0,3}(?:said|says|asked|whispered|replied|shouted|cried|muttered|answered|yelled|murmured|sagte|dit|dijo|disse)\b/u;
 const speechBytes = 200;
-/** Matches what only patterns have: a group that may be left out or has choices, and classes of characters. */
+/**
+ * Matches what only patterns have: a group that may be left out or has choices, and classes of characters.
+ */
 const patternPart = /\)[?*+]|\w\|\w|\(\?:|\\[bswdSWD]\b|\.[*+{]/;
-/** Bytes before evidence in which its quotation begins, and bytes of its pattern around it. */
+/** Bytes before evidence in which its quotation begins, and bytes around it in which its pattern stands. */
 const quotationBytes = 160;
 const patternBytes = 12;
 const backtick = 0x60;
 const comma = 0x2c;
 const attackTalk = 'attack-talk';
-/** Prefix of concepts whose phrases hide the words in them, as talk of attacks does. */
+/** The prefix of concepts whose phrases hide the words in them, as talk of attacks does. */
 const hidesWords = 'about-';
 
-/** Meaning of a phrase to the rules. */
+/** What a phrase means to the rules. */
 interface Meaning {
   readonly places: readonly ConceptPlace[];
   readonly isTalk: boolean;
-  /** Its concepts that cast doubt on rules. */
+  /** Those of its concepts that cast doubt on rules. */
   readonly doubts: readonly string[];
   readonly hides: boolean;
 }
@@ -144,7 +146,7 @@ function meaningsBy(rules: Phrasebook['rules']): (concepts: readonly string[]) =
   };
 }
 
-/** Returns evidence other than phrases, in the order of the text, limited to the first pieces. */
+/** Returns evidence other than phrases, in the order of the text, at most 1,000 pieces. */
 function unseenIn(bytes: Buffer): Evidence[] {
   const found: Evidence[] = [];
   const note = (evidence: Evidence): void => {
@@ -156,8 +158,8 @@ function unseenIn(bytes: Buffer): Evidence[] {
 }
 
 /**
- * Returns the places of a concept, the last step of a rule first, so that one word does not stand for two of
- * its concepts.
+ * Returns the places of a concept. The last step of a rule comes first, so that one word does not stand for
+ * two of its concepts.
  */
 function placesOf(concept: string, rules: Phrasebook['rules']): ConceptPlace[] {
   return rules.flatMap((rule, index) =>
@@ -175,7 +177,7 @@ class PhraseReader {
   readonly #meanings: readonly Meaning[];
   readonly #tracker: RuleTracker;
   readonly #note: (evidence: Evidence) => void;
-  /** Last place of each concept of doubt. */
+  /** The last place of each concept of doubt. */
   readonly #doubtAt = new Map<string, number>();
   #hiddenTo = 0;
   #talkedTo = Number.NEGATIVE_INFINITY;
@@ -208,7 +210,7 @@ class PhraseReader {
 
   /**
    * Returns the share that evidence counts. An article about injections quotes them, and code shows them.
-   * Pretending to quote gains little, because what is asked for counts for more.
+   * Pretending to quote gains little, because what an injection asks for counts for more.
    */
   #shareOf({ kind, start, end }: Evidence): number {
     const isQuotable = quotable.has(kind);
@@ -220,8 +222,8 @@ class PhraseReader {
   }
 
   /**
-   * Tells a quotation that begins in the evidence, or with it in the middle of a sentence. JSON values stand
-   * behind a colon.
+   * Tells whether evidence is a quotation. That begins in the evidence, or with it in the middle of a
+   * sentence. A value of JSON is none, since it stands behind a colon.
    */
   #isQuotation(start: number, end: number): boolean {
     const before = this.#bytes.toString('utf8', Math.max(0, start - quotationBytes), start);
@@ -234,7 +236,7 @@ class PhraseReader {
     return speechEnd.test(this.#bytes.toString('utf8', end, end + speechBytes));
   }
 
-  /** Tells the pattern of a filter: it has parts that no sentence has. */
+  /** Tells whether evidence stands in the pattern of a filter, which has parts that no sentence has. */
   #isPattern(start: number, end: number): boolean {
     return patternPart.test(
       this.#bytes.toString('latin1', Math.max(0, start - patternBytes), end + patternBytes),
@@ -242,8 +244,8 @@ class PhraseReader {
   }
 
   /**
-   * Tells evidence with another object in it, or, in a sentence, with a comma, behind which another clause
-   * begins.
+   * Tells whether something else may be meant: evidence has another object in it, or, in a sentence, a comma,
+   * behind which another clause begins.
    */
   #maySayOther({ start, end }: Evidence, doubt: string, isSentence: boolean): boolean {
     const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;

@@ -2,7 +2,9 @@ import type { Evidence } from './evidence.ts';
 import type { PhraseRule } from './phrasebook.ts';
 import type { PhraseHit } from './phrases.ts';
 
-/** Follows the rules through one text: takes hits of concepts in order, and reports what they add up to. */
+/**
+ * Follows the rules through one text. It takes hits of concepts in order, and reports what they add up to.
+ */
 export class RuleTracker {
   readonly #rules: readonly PhraseRule[];
   readonly #tracked: TrackedRule[] = [];
@@ -27,7 +29,7 @@ export class RuleTracker {
   }
 }
 
-/** Place of a concept in a rule. */
+/** The place of a concept in a rule. */
 export interface ConceptPlace {
   readonly rule: number;
   readonly step: number;
@@ -35,11 +37,11 @@ export interface ConceptPlace {
 
 interface TrackedRule {
   readonly rule: PhraseRule;
-  /** Last place of each concept; in a given order, together with those before it. */
+  /** The last place of each concept. In a given order it includes the concepts before it. */
   readonly steps: ({ start: number; end: number } | undefined)[];
 }
 
-/** Returns the start of the rule that ends here; -1 where none does. */
+/** Returns the start of the match of a rule that ends here; -1 where none does. */
 function inOrder({ rule, steps }: TrackedRule, step: number, start: number, end: number): number {
   const before = steps[step - 1];
   if (step > 0 && (!before || before.end > start || end - before.start > rule.within)) return -1;

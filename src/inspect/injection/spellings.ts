@@ -1,8 +1,8 @@
 import { isAscii } from '../kernel/bytes.ts';
 
-/* A word may be written in several ways. */
+/* Writes a word in all its spellings. */
 
-/** Returns the spellings that a matcher needs, which folds only the case of ASCII. */
+/** Returns the spellings that a matcher needs, since it folds only the case of ASCII. */
 export function spellings(text: string): Set<string> {
   const lower = text.toLowerCase();
   if (isAscii(lower)) return new Set([lower]);
@@ -10,6 +10,6 @@ export function spellings(text: string): Set<string> {
   return new Set([lower, capitalised, lower.toUpperCase()].flatMap(compositions));
 }
 
-/** Returns both forms of letters with a mark: one character, or two. */
+/** Returns a text in both forms of letters with a mark: as one character, or as two. */
 export const compositions = (text: string): string[] =>
   isAscii(text) ? [text] : [...new Set([text, text.normalize('NFC'), text.normalize('NFD')])];

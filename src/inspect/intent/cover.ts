@@ -3,16 +3,17 @@ import type { Concept } from './lexicon.ts';
 import { categories, type IntentWeights } from './model.ts';
 
 /*
- * Chooses concepts of which a sentence needs at least one before it can mean anything: the weights of all others add
- * up to less than what speaks against every category. Of the many choices it takes one with rare words, so that most
- * sentences have none of them and are skipped.
+ * Chooses concepts so that a sentence needs at least one of them before it can mean anything. Without them,
+ * all other weights add up to less than what speaks against every category. Among the many choices it takes
+ * one with rare words, so that most sentences have none of them and are skipped.
  */
 
-/** Rounding error of a sum, since reading a text adds in another order. */
+/** The rounding error of a sum, since reading a text adds in another order. */
 const tolerance = 1e-6;
 
 /**
- * Concepts that real content (source code, documents and records) names most, as counted; the most frequent first.
+ * Concepts that real content (source code, documents and records) names most, as counted; the most frequent
+ * first.
  */
 const common: readonly string[] = [
   ...['review', 'inline-code', 'small-thing', 'grant', 'manual', 'mint', 'report', 'collect', 'release'],
@@ -21,8 +22,9 @@ const common: readonly string[] = [
 ];
 
 /**
- * Returns a part of the concepts that suffices. With `known`, another such part, it returns mostly others, so that a
- * sentence with some of both is rare. Throws an Error for weights that speak for a category where nothing is said.
+ * Returns a part of the concepts that suffices. With `known`, another such part, it returns mostly others, so
+ * that a sentence with some of both is rare. Throws an Error for weights that speak for a category where
+ * nothing is said.
  */
 export function coverOf(
   concepts: readonly Concept[],
@@ -50,7 +52,7 @@ export function coverOf(
   return [...cover.values()];
 }
 
-/** Bias and positive weights of a category. */
+/** The bias and the positive weights of a category. */
 interface Support {
   readonly bias: number;
   readonly features: readonly { readonly concepts: readonly string[]; readonly weight: number }[];
@@ -70,11 +72,13 @@ function sumWithout(cover: ReadonlyMap<string, Concept>, { bias, features }: Sup
   return sum;
 }
 
-/** Estimates how much of an ordinary text the concept's phrases are; it only serves to order them. */
+/**
+ * Estimates the share of an ordinary text that the concept's phrases have. It only serves to order concepts.
+ */
 const shareOf = ({ phrases }: Concept): number =>
   phrases.reduce((sum, phrase) => sum + phraseShare(phrase), 0);
 
-/** Returns the share of the four bytes in it that are rarest. */
+/** Returns the share of the rarest four bytes in a phrase. */
 function phraseShare(phrase: string): number {
   const bytes = Buffer.from(` ${phrase.toLowerCase()} `);
   let least = 1;

@@ -3,11 +3,12 @@ import type { Mentions } from './phrase-table.ts';
 import type { Sentence } from './sentences.ts';
 
 /*
- * Finds the features of a sentence: concepts that count alone, and each two concepts that stand close to each other,
- * in either order. Roles decide which pairs mean something: an act and its thing do, two words of a manual do not.
+ * Finds the features of a sentence: concepts that count alone, and each two concepts that stand close to each
+ * other, in either order. Roles decide which pairs mean something: an act and its thing do, two words of a
+ * manual do not.
  */
 
-/** Limits the words between the two of a pair. */
+/** Bound on the words between the two concepts of a pair. */
 const pairGapMax = 10;
 
 const pairs: Readonly<Record<LexiconRole, readonly LexiconRole[]>> = {
@@ -24,19 +25,19 @@ const countsAlone: ReadonlySet<LexiconRole> = new Set(['shape', 'tame']);
 
 /** Numbers the features of a lexicon: a concept has its own number, and pairs have numbers behind those. */
 export class Features {
-  /** Upper bound of the features, which are numbers below it. */
+  /** The number of possible features. Each feature is a number below it. */
   readonly size: number;
   readonly #lexicon: Lexicon;
   readonly #count: number;
-  /** Number of the concept that opens an order. */
+  /** The number of the concept that opens an order. */
   readonly #order: number;
   readonly #numbers: ReadonlyMap<string, number>;
   readonly #isAlone: readonly boolean[];
   readonly #isOpened: readonly boolean[];
   readonly #isPair: Uint8Array;
   /**
-   * Has 1 at the features of the current sentence, and only 0 between sentences. A Set would make the worst text take
-   * half as long again.
+   * 1 at the features of the current sentence, and only 0 between sentences. A Set would make the worst text
+   * take half as long again.
    */
   readonly #isFound: Uint8Array;
 
@@ -66,7 +67,7 @@ export class Features {
     return rest.length > 0 || Number.isNaN(feature) ? undefined : feature;
   }
 
-  /** Answers whether the feature can only speak against a meaning. */
+  /** Tells whether the feature can only speak against a meaning. */
   isTame(feature: number): boolean {
     return this.#partsOf(feature).some(({ role }) => role === 'tame');
   }
@@ -106,7 +107,7 @@ export class Features {
   #addPairs({ count: all, concepts: of, starts, ends }: Mentions, index: number, found: number[]): void {
     const concept = of[index] as number;
     const start = starts[index] as number;
-    // An opening stands right before what is ordered.
+    // An opening stands right before the act that it orders.
     const startMax = (ends[index] as number) + (concept === this.#order ? 0 : pairGapMax);
     for (let next = index + 1; next < all; next += 1) {
       const otherStart = starts[next] as number;
@@ -118,7 +119,10 @@ export class Features {
   }
 }
 
-/** Has 1 where the concept of the row and that of the column, behind it in a sentence, make a pair. */
+/**
+ * Returns a table with 1 where the concept of the row makes a pair with that of the column, behind it in a
+ * sentence.
+ */
 function pairTable(concepts: readonly Concept[]): Uint8Array {
   const isRelated = (a: Concept, b: Concept): boolean =>
     pairs[a.role].includes(b.role) || (b.role !== 'opening' && pairs[b.role].includes(a.role));

@@ -34,7 +34,7 @@ const Kind = {
   other: 21,
 } as const;
 
-/** Maps each byte to its kind. */
+/** The kind of each byte. */
 export const kinds = kindsOfBytes();
 
 function kindsOfBytes(): Uint8Array {
@@ -63,17 +63,20 @@ function kindsOfBytes(): Uint8Array {
   return table;
 }
 
-/** Marks bytes that are no part of a word. */
+/** The mark of bytes that are no part of a word. */
 const gap = 0;
-/** Marks bytes that need a closer look: marks, and letters that are not plain. */
+/** The mark of bytes that need a closer look: marks, and letters that are not plain. */
 const noLetter = 1;
-/** Maps each byte, where a word may begin, to its letter or digit in lower case, or to one of those two marks. */
+/** For each byte, where a word may begin, its letter or digit in lower case, or one of the two marks. */
 export const firstLetters = Uint8Array.from(kinds, (kind, byte) => {
   if (kind === Kind.gap) return gap;
   if (kind === Kind.upper) return byte | 0x20;
   return kind === Kind.lower || kind === Kind.digit ? byte : noLetter;
 });
-/** Does the same where a word may go on: a mark ends it, and a capital may begin another. */
+/**
+ * The letters of `firstLetters` for a byte where a word may go on: a mark ends the word, and a capital may
+ * begin another.
+ */
 export const furtherLetters = firstLetters.map((letter, byte) => {
   const kind = kinds[byte] as number;
   if (kind < Kind.lower) return gap;
@@ -81,7 +84,7 @@ export const furtherLetters = firstLetters.map((letter, byte) => {
 });
 
 /**
- * U+00C0 to U+00DF without accents, by the lower five bits of their second byte. The next 32 letters are the same in
- * lower case.
+ * The letters U+00C0 to U+00DF without accents, by the lower five bits of their second byte. The next 32
+ * letters are the same in lower case.
  */
 export const lettersWithoutAccents = Buffer.from('aaaaaaaceeeeiiiidnoooooxouuuuyts');

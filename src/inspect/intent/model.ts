@@ -25,7 +25,10 @@ const modelSchema = z.strictObject({
 export type IntentWeights = z.output<typeof modelSchema>;
 
 export interface Model {
-  /** Answers whether features may speak for a category. Nearly always they do not, and then no score reaches 0.5. */
+  /**
+   * Tells whether features may speak for a category. Nearly always they do not, and then no score reaches
+   * 0.5.
+   */
   maySpeak(found: readonly number[]): boolean;
   /** Returns how surely features speak for a category, from 0 to 1. */
   score(category: Category, found: readonly number[]): number;
@@ -34,7 +37,7 @@ export interface Model {
 }
 
 const reasonsMax = 3;
-/** Rounding error of a sum, since computing a score adds in another order. */
+/** The rounding error of a sum, since computing a score adds in another order. */
 const tolerance = 1e-6;
 
 /** Reads weights. Throws an Error that names file and mistake. */
@@ -54,7 +57,7 @@ export function createModel(weights: IntentWeights, features: Features): Model {
   const [exfiltration, escalation, destruction, movement] = categories.map(
     (category) => weights[category].bias + tolerance,
   ) as [number, number, number, number];
-  // The weights of a feature for all categories stand together, and few features have any.
+  // The weights of a feature for all categories stand together, because few features have any.
   const rowOf = new Uint16Array(features.size);
   const rows = [0, 0, 0, 0];
   for (let feature = 0; feature < features.size; feature++) {

@@ -1,22 +1,26 @@
 import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
 import { hasBit, wordBitsOf } from './word-set.ts';
 
-/** Words of a phrase that are tested; longer phrases pass by them. */
+/** Words of a phrase that are tested. A longer phrase passes by its first three words. */
 const beginningWords = 3;
 
 /**
- * Tells whether one of some phrases may stand in a sentence: a word passes that ends a phrase, or is the third word
- * of one. Where no word passes, none of the phrases stands there; where one does, perhaps only its beginning. The
- * tables are those of `src/inspect/kernel/assembly/words.ts`.
+ * Tells whether one of some phrases may stand in a sentence. A word passes that ends a phrase, or is the
+ * third word of one. If no word passes, none of the phrases stands there; if one does, perhaps only a
+ * beginning. The tables are those of `src/inspect/kernel/assembly/words.ts`.
  */
 export class PhraseFilter {
   /** A bit for each first word, see `wordBitsOf`. */
   readonly firstWords: Int32Array;
-  /** A bit for each number in `beginnings`, as `wordBitsOf` has for words; it rules out nearly all others. */
+  /**
+   * A bit for each number in `beginnings`, as `wordBitsOf` has for words. It rules out nearly all other
+   * numbers.
+   */
   readonly beginningBits: Int32Array;
   /**
-   * Phrases of one word, and the first two or three words of others, as numbers plus one; 0 is an empty slot. A
-   * number stands in the slot of its lowest bits, or in the next free one. At least half of the slots are empty.
+   * Phrases of one word, and the first two or three words of others, as numbers plus one; 0 is an empty slot.
+   * A number stands in the slot of its lowest bits, or in the next free one. At least half of the slots are
+   * empty.
    */
   readonly beginnings: Int32Array;
 
@@ -34,7 +38,7 @@ export class PhraseFilter {
     }
   }
 
-  /** Answers whether a word of the sentence passes, as the kernel does with its own filter. */
+  /** Tells whether a word of the sentence passes, as the kernel does with its own filter. */
   passes({ words, count }: { readonly words: Int32Array; readonly count: number }): boolean {
     const { firstWords } = this;
     let [wasFirst, wasFirstBefore] = [false, false];

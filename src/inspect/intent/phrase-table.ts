@@ -2,29 +2,30 @@ import type { Sentence } from './sentences.ts';
 import { hasBit, wordBitsOf } from './word-set.ts';
 
 /*
- * Stores the phrases of a lexicon as one table of numbers. Every word of a sentence is looked up, and the nearest
- * caches have room for the table.
+ * Stores the phrases of a lexicon as one table of numbers. Every word of a sentence is looked up, and the
+ * table is small enough for the nearest caches.
  */
 
-/** Limits the mentions in a sentence; more say nothing new. */
+/** Bound on the mentions in a sentence; more say nothing new. */
 const mentionsMax = 48;
-/** Spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
+/** The factor that spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
 const multiplier = 0x9e3779b1;
-/** Numbers in a slot: a step, a word that follows it, and the step that both lead to. */
+/** The numbers in a slot: a step, a word that follows it, and the step that both lead to. */
 const numbersPerSlot = 3;
 
 /**
- * Concepts in a sentence, in order: number, first word and end of each. Valid until the next sentence is looked up.
+ * Concepts in a sentence, in order: the number, first word and end of each. They are valid until the next
+ * sentence is looked up.
  */
 export interface Mentions {
-  /** Number of entries that are valid in each array. */
+  /** The number of entries that are valid in each array. */
   readonly count: number;
   readonly concepts: Uint8Array;
   readonly starts: Uint8Array;
   readonly ends: Uint8Array;
 }
 
-/** Table of phrases, for up to 256 concepts. */
+/** Finds phrases in sentences, for up to 256 concepts. */
 export class PhraseTable implements Mentions {
   count = 0;
   readonly concepts = new Uint8Array(mentionsMax);
@@ -33,7 +34,7 @@ export class PhraseTable implements Mentions {
   readonly #firstWords: Int32Array;
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Concepts of each step. */
+  /** The concepts of each step. */
   readonly #conceptsOf: (readonly number[])[] = [none];
 
   /** Takes the words of each phrase, at least one, and its concept. */
@@ -50,7 +51,7 @@ export class PhraseTable implements Mentions {
     }
   }
 
-  /** Returns the mentions of a sentence. Of phrases that begin together the longest counts. */
+  /** Returns the mentions of a sentence. The longest of phrases that begin together counts. */
   of({ words, count }: Sentence): Mentions {
     this.count = 0;
     for (let start = 0; start < count && this.count < mentionsMax; ) {
@@ -95,7 +96,10 @@ export class PhraseTable implements Mentions {
     return next;
   }
 
-  /** Returns the slot of a step and word, or the first empty slot behind. At least half of the slots are empty. */
+  /**
+   * Returns the slot of a step and word, or the first empty slot behind. At least half of the slots are
+   * empty.
+   */
   #slotOf(step: number, word: number): number {
     const slots = this.#slots;
     for (let place = word ^ Math.imul(step, multiplier); ; place += 1) {

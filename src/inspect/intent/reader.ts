@@ -17,28 +17,28 @@ import { PhraseFilter } from './phrase-filter.ts';
 import { SentenceReader, wordsOf } from './sentences.ts';
 
 /*
- * Tells what a text asks for. Each sentence, command or statement is scored by itself, and the surest one speaks for
- * the text. So a long text does not add up to what no part of it says. The result is an opinion about words: it adds
- * to a risk score and decides nothing.
+ * Tells what a text asks for. Each sentence, command or statement is scored by itself, and the surest one
+ * speaks for the text. So a long text does not add up to what no part of it says. The result is an opinion
+ * about words: it adds to a risk score and decides nothing.
  */
 
 export interface MeaningReader {
   /**
-   * Returns at most one meaning a category, in a fixed order, in linear time. Of a text beyond 64 KB only both ends
-   * of 32 KB are read: a request begins with its task, and a conversation ends with its newest turn. Reading ends
-   * once `isOver` returns true.
+   * Returns at most one meaning a category, in a fixed order, in linear time. If a text is longer than 64 KB,
+   * only both ends of 32 KB are read. A request begins with its task, and a conversation ends with its newest
+   * turn. Reading ends once `isOver` returns true.
    */
   read(text: Buffer, isOver: () => boolean): readonly Meaning[];
 }
 
-/** A category with a lower score is not reported. */
+/** The least score that is reported. */
 export const intentScoreMin = 0.5;
 const endBytes = 32 * 1024;
 const none: readonly Meaning[] = [];
 
 /**
- * Reads lexicon and weights of a folder. Throws an Error that names file and mistake. `keptAs` names a folder that
- * comes with the program, see `prepared`.
+ * Reads lexicon and weights of a folder. Throws an Error that names file and mistake. `keptAs` names a folder
+ * that comes with the program, see `prepared`.
  */
 export function loadMeanings(dir: string, keptAs?: string): MeaningReader {
   const make = (): MeaningData => readMeanings(dir);
@@ -75,17 +75,18 @@ const wordsOfAll = (concepts: readonly Concept[]): number[][] =>
   concepts.flatMap(({ phrases }) => phrases.map(wordsOf));
 
 /**
- * Two filters for sentences that may mean something. Most sentences have no word that passes both, and need no score.
+ * Two filters for sentences that may mean something. Most sentences have no word that passes both, and need
+ * no score.
  */
 export interface Filters {
-  /** Is applied by the kernel. */
+  /** The filter that the kernel applies. */
   readonly first: PhraseFilter;
   readonly second: PhraseFilter;
 }
 
-/** Creates a reader of one text at a time. With filters, sentences in which nothing passes are not scored. */
+/** Creates a reader of one text at a time. With filters, sentences in which no word passes are not scored. */
 export function createMeaningReader(features: Features, model: Model, filters?: Filters): MeaningReader {
-  /** Surest features of each category in the current text. */
+  /** The surest features of each category in the current text. */
   let surest = new Map<Category, { readonly score: number; readonly found: readonly number[] }>();
   const sentences = new SentenceReader((sentence) => {
     if (!filters || filters.second.passes(sentence)) weigh(features.of(sentence));

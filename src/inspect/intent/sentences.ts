@@ -7,26 +7,26 @@ import type { PhraseFilter } from './phrase-filter.ts';
 import { markNamed, numberOfMark } from './word-numbers.ts';
 
 /*
- * Reads a text's words as numbers, sentence by sentence, in one pass; `src/inspect/kernel/assembly/words.ts` walks
- * the bytes.
+ * Reads a text's words as numbers, sentence by sentence, in one pass. `src/inspect/kernel/assembly/words.ts`
+ * walks the bytes.
  *
- * Marks and spaces between words say nothing, so `--no-preserve-root`, `force-push` and "force push" are read alike.
- * Names in code are taken apart: `deleteAllUsers`. Accents and case are folded. Some marks stay: a `*` for anything,
- * the `@` before a file, a `/` alone, the parenthesis of a call, and the backtick before code. IPv4 addresses become
- * marks of their networks, and file modes that lend rights a mark.
+ * Marks and spaces between words say nothing, so `--no-preserve-root`, `force-push` and "force push" are read
+ * alike. Names in code are taken apart: `deleteAllUsers`. Accents and case are folded. Some marks stay: a `*`
+ * for anything, the `@` before a file, a `/` alone, the parenthesis of a call, and the backtick before code.
+ * IPv4 addresses become marks of their networks, and file modes that lend rights become a mark.
  */
 
 /**
- * Limits the words that are looked at together. Longer sentences are read in pieces, each with the last sixteen words
- * of the one before.
+ * Bound on the words that are looked at together. Longer sentences are read in pieces, each with the last
+ * sixteen words of the one before.
  */
 const sentenceWordsMax = 64;
 
 /** A sentence, valid until the next one is read. */
 export interface Sentence {
-  /** Words as numbers, of which the first `count` are valid. */
+  /** The words as numbers; the first `count` are valid. */
   readonly words: Int32Array;
-  /** Has 1 for a word that begins a sentence, a line, a quotation, a value or a command. */
+  /** 1 for a word that begins a sentence, a line, a quotation, a value or a command; 0 for all others. */
   readonly opens: Uint8Array;
   readonly count: number;
 }
@@ -34,11 +34,12 @@ export interface Sentence {
 /** Further traits of bytes, one bit each, as in `words.ts`. */
 const signs = [
   byteSet(' \t\r'),
-  // Stand behind the mark that ends a sentence; the backslash belongs to an escaped line end or quote.
+  // These stand behind the mark that ends a sentence; the backslash belongs to an escaped line end or quote.
   byteSet(' \t\r\n\\"'),
-  // Stand behind a `/` that is a whole path, or `/*`.
+  // These stand behind a `/` that is a whole path, or `/*`.
   byteSet(' \n\\"\'*;'),
-  // Stand before and behind a `*` of a policy, unlike that of bold text, a list or a product.
+  // These and the next stand before and behind a `*` of a policy, unlike that of bold text, a list or a
+  // product.
   byteSet('"\'.:['),
   byteSet(' \n\\"\',.;:]'),
 ].reduce((all, set, bit) => all.map((flags, byte) => flags | ((set[byte] as number) << bit)));
@@ -47,15 +48,15 @@ const signs = [
 const wordsAt = tablesAt + 1_104;
 const opensAt = tablesAt + 1_360;
 const filterAt = tablesAt + 1_424;
-/** The kernel's memory is little-endian. */
+/** Tells whether this machine is big-endian, unlike the kernel's memory. */
 const isBigEndian = endianness() === 'BE';
-/** Number of slots of the largest filter. */
+/** The number of slots of the largest filter. */
 const slotsMax = 16_384;
 
 const kernel = kernelWithTables();
 const wordsInKernel = new Int32Array(kernel.view.buffer, wordsAt, sentenceWordsMax);
 const opensInKernel = new Uint8Array(kernel.view.buffer, opensAt, sentenceWordsMax);
-/** The filter that is in the memory, and whether a text is being read. */
+/** The filter that is in the memory, and below it whether a text is being read. */
 let filledWith: PhraseFilter | undefined;
 let isBusy = false;
 
@@ -110,7 +111,7 @@ export function readSentences(
   new SentenceReader(onSentence).read(bytes, isStopped);
 }
 
-/** Reads one text at a time. */
+/** Reads the sentences of one text at a time. */
 export class SentenceReader implements Sentence {
   readonly words = isBigEndian ? new Int32Array(sentenceWordsMax) : wordsInKernel;
   readonly opens = opensInKernel;
@@ -118,15 +119,15 @@ export class SentenceReader implements Sentence {
   readonly #onSentence: (sentence: Sentence) => void;
   readonly #filter: PhraseFilter | undefined;
 
-  /** With a filter, hands on only sentences with a word that passes it. */
+  /** Creates a reader. With a filter, it hands on only sentences with a word that passes. */
   constructor(onSentence: (sentence: Sentence) => void, filter?: PhraseFilter) {
     this.#onSentence = onSentence;
     this.#filter = filter;
   }
 
   /**
-   * Hands on the sentences of a text of up to 64 KB, in linear time. `isStopped` is called after each of them, and
-   * every few kilobytes.
+   * Hands on the sentences of a text of up to 64 KB, in linear time. `isStopped` is called after each of
+   * them, and every few kilobytes.
    */
   read(bytes: Uint8Array, isStopped: () => boolean): void {
     assert(bytes.length <= pieceBytesMax && !isBusy, 'one text at a time, of 64 KB at most');

@@ -1,15 +1,18 @@
 /*
- * Turns words into numbers: hashes of 30 bits, which alone are compared. One word in 400,000 has the hash of another
- * in the lexicon. Nobody gains by making such a word, since he could have said the other.
+ * Turns words into numbers: hashes of 30 bits. Only these are compared. One word in 400,000 has the hash of
+ * another one in the lexicon. Nobody gains by making such a word, since the other one would do the same.
  */
 
-/** FNV-1a, 32 bits. */
+/** The hash of nothing (FNV-1a, 32 bits). */
 export const emptyHash = 0x811c9dc5 | 0;
 const prime = 0x01000193;
 
 export const mix = (hash: number, byte: number): number => Math.imul(hash ^ byte, prime);
 
-/** Takes the upper bits, which are better mixed; 30 of them are a small integer to V8 on all platforms. */
+/**
+ * Returns the 30 bits of a hash that are compared. The upper bits, which are better mixed, are folded in. 30
+ * bits are a small integer to V8 on all platforms.
+ */
 export const toNumber = (hash: number): number => (hash ^ (hash >>> 15)) & 0x3fffffff;
 
 /** Returns some words in a row as one number. */

@@ -1,4 +1,4 @@
-/* Classes of ASCII bytes. A missing byte, outside a text, is of no class. */
+/* Tells the classes of ASCII bytes. A missing byte, outside a text, is of no class. */
 
 export const isDigit = (byte = 0): boolean => byte >= 0x30 && byte <= 0x39;
 export const isLower = (byte = 0): boolean => byte >= 0x61 && byte <= 0x7a;
@@ -8,7 +8,7 @@ export const isAlphanumeric = (byte = 0): boolean => isLetter(byte) || isDigit(b
 export const isHexDigit = (byte = 0): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
-/** Tells that no character is above 0x7f, in text and in bytes read as Latin-1. */
+/** Tells whether no character is above 0x7f. The text may be bytes read as Latin-1. */
 export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 
 /** Creates a table with 1 at each byte of `characters` (Latin-1). */
@@ -29,8 +29,8 @@ for (let value = 0; value < 16; value += 1) {
 }
 
 /**
- * Returns the number that `length` hexadecimal digits from `at` spell, up to 6 digits; -1 where they are not
- * all digits.
+ * Returns the number that `length` hexadecimal digits from `at` spell, for at most 6 digits. Returns -1 where
+ * not all are digits.
  */
 export function readHex(bytes: Buffer, at: number, length: number): number {
   let number = 0;

@@ -3,65 +3,74 @@ import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /** Tables of a matcher, as `src/inspect/kernel/assembly/match.ts` reads them. */
 export interface GramTables {
-  /** For each slot the kinds of byte that may follow, by the three lowest of their bits. */
+  /** For each slot, the kinds of byte that may follow, by the three lowest of their bits. */
   readonly filter: Uint8Array;
-  /** The same for grams of six bytes, by three bits of their hash. */
+  /** For each slot of grams of six bytes, the grams that fall into it, by three bits of their hash. */
   readonly longFilter: Uint8Array;
-  /** Byte offset of the list of each slot. */
+  /** The byte offset of each slot's list. */
   readonly slots: Int32Array;
   readonly longSlots: Int32Array;
   /**
-   * Lists of entries. A list begins with eight numbers. Three are sets, by five lowest bits, of the bytes
-   * that may stand before its grams, as their fourth byte and behind that. The fourth is the length of the
-   * list in bytes, and the others are what its entries share.
+   * The lists of entries. A list begins with eight numbers. The first three are sets, by the five lowest
+   * bits, of bytes: those that may stand before its grams, as their fourth byte, and behind that. The fourth
+   * is the length of the list in bytes, and the others are what its entries share.
    *
    * An entry has eight bytes of a word, from two before the gram on, and a mask of the bits that count. It
-   * has the word and the gram's place in it, too.
+   * also has the word's index and the gram's place in the word.
    */
   readonly entries: Int32Array;
-  /** Number of entries of the longest list. */
+  /** The number of entries in the longest list. */
   readonly entriesPerListMax: number;
   /** The words, as `Needles` has them. */
   readonly starts: Int32Array;
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** Need of each word beside it, as a number of `Beside` in matcher.ts. */
+  /** For each word what must stand beside it, as a number of `Beside` in matcher.ts. */
   readonly needs: Uint8Array;
   readonly multiplier: number;
   readonly shift: number;
-  /** Is 0 where there are no grams of six bytes. */
+  /** The shift for the hash of six bytes; 0 where there are no such grams. */
   readonly longShift: number;
-  /** Grams are looked for at each position that this divides. */
+  /** The distance between the positions at which grams are looked for, in bytes. */
   readonly stride: 2 | 4;
 }
 
-/** Receives a word that may stand in the text, and its place; `isSure` says that it does. */
+/**
+ * Receives the index of a word that may stand in the text, and its place. `isSure` tells that it does stand
+ * there.
+ */
 export type OnCandidate = (word: number, start: number, isSure: boolean) => void;
 
-/** Limit the candidates and comparisons of one call of the kernel; the scan goes on in another. */
+/** Bounds on the candidates and comparisons of one call of the kernel. The scan goes on in another call. */
 const hitsPerCall = 4096;
 const comparisonsPerCall = 65_536;
 const hitBytes = 8;
-/** The kernel's memory is little-endian. */
+/** Whether this machine is big-endian, as the kernel's memory is not. */
 const isBigEndian = endianness() === 'BE';
-/** Is the step from piece to piece, since a gram reaches over a piece's end. The scan's step divides it. */
+/**
+ * The distance from piece to piece, in bytes. It is less than a piece, since a gram reaches over a piece's
+ * end. The scan's step divides it.
+ */
 const stepBytes = pieceBytesMax - 16;
 
 /**
- * Limits the tables that share one memory. A kernel's memory reserves gigabytes of addresses, so only large
- * tables have their own. Small ones, as many as tenants, are copied into a shared one, which takes
- * microseconds.
+ * Bound on the tables that share one memory, in bytes. A kernel's memory reserves gigabytes of addresses, so
+ * only large tables have their own. Small ones, of which there are as many as tenants, are copied into a
+ * shared one, which takes microseconds.
  */
 const sharedBytesMax = 327_680;
 let shared: Kernel | undefined;
-/** The scan whose tables are in the shared memory, and whether one is under way. */
+/** The scan whose tables are in the shared memory, and whether a scan is under way. */
 let filledBy: GramScan | undefined;
 let isBusy = false;
 
 /** Looks for grams in texts, one text at a time. */
 export class GramScan {
   readonly #hitsAt: number;
-  /** Memory that large tables were copied into; small ones are copied when they are used. */
+  /**
+   * The memory that large tables were copied into; undefined for small ones, which are copied when they are
+   * used.
+   */
   readonly #own: Kernel | undefined;
   readonly #small: GramTables | undefined;
 
@@ -78,8 +87,8 @@ export class GramScan {
   }
 
   /**
-   * Calls `take` for all candidates from left to right, until `isStopped` returns true. It is asked
-   * repeatedly, as long as there is something to compare.
+   * Calls `take` for all candidates from left to right, until `isStopped` returns true. `isStopped` is called
+   * again and again, as long as there is something to compare.
    */
   scan(bytes: Uint8Array, take: OnCandidate, isStopped: () => boolean): void {
     if (this.#own) this.#scanWith(this.#own, bytes, take, isStopped);

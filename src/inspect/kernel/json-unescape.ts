@@ -1,9 +1,9 @@
 import { Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
-/** An escape is looked at as a whole, so this many bytes of a piece belong to the next. */
+/** The bytes of a piece that belong to the next one too, since an escape is looked at as a whole. */
 const overlap = 16;
 const stepBytes = pieceBytesMax - overlap;
-/** Addresses as in `src/inspect/kernel/assembly/unescape.ts`. */
+/** These addresses are those of `src/inspect/kernel/assembly/unescape.ts`. */
 const plainAt = tablesAt;
 const piecesAt = plainAt + pieceBytesMax + 64;
 const piecesMax = 8192;
@@ -13,16 +13,16 @@ const kernel = new Kernel(piecesAt + 4 * numbersPerPiece * piecesMax - tablesAt)
 
 /** Receives the unescaped text, from left to right. */
 export interface PlainText {
-  /** Number of bytes received so far. */
+  /** The number of bytes received so far. */
   readonly length: number;
   /**
-   * Receives bytes of the text and their pieces: start of each, and start and end of its source. Both must be
-   * copied, because they lie in the kernel's memory.
+   * Receives bytes of the text and their pieces: the start of each, and the start and end of its source. Both
+   * must be copied, because they lie in the kernel's memory.
    */
   append(bytes: Uint8Array, pieces: Int32Array): void;
   /**
-   * Receives an escape that the kernel does not decode, at its backslash. Returns the end of it, or the place
-   * behind the backslash if it is no escape.
+   * Receives the place of the backslash of an escape that the kernel does not decode. Returns the end of the
+   * escape, or the place behind the backslash if there is no escape.
    */
   appendOther(at: number): number;
 }

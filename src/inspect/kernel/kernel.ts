@@ -9,17 +9,17 @@ import { programFile } from '../../util/program-files.ts';
  */
 
 /**
- * Limits the bytes looked at in one call. Handling the hits of a piece drives the tables out of the nearest
+ * Bound on the bytes looked at in one call. Handling the hits of a piece drives the tables out of the nearest
  * cache.
  */
 export const pieceBytesMax = 65_536;
 const textAt = 64;
-/** A byte of flags for each 64 of the piece, which `outline` writes. */
+/** The address of the flags that `outline` writes, a byte for each 64 bytes of the piece. */
 export const blocksAt = textAt + pieceBytesMax + 64;
-/** Start of the lists of places that the kernel writes. */
+/** The address of the lists of places that the kernel writes. */
 export const placesAt = blocksAt + pieceBytesMax / 64;
 const listBytes = 20_672;
-/** Start of the tables of a user; a matcher's begin here. */
+/** The address of the tables of a user, such as a matcher. */
 export const tablesAt = placesAt + listBytes;
 const pageBytes = 65_536;
 
@@ -66,7 +66,7 @@ const compiled = new WebAssembly.Module(readFileSync(programFile('inspect/kernel
 /** A kernel with its own memory, which holds one piece of text at a time. */
 export class Kernel {
   readonly exports: Exports;
-  /** View of all its memory, whose numbers are little-endian. */
+  /** A view of all its memory, whose numbers are little-endian. */
   readonly view: DataView;
   readonly #bytes: Uint8Array;
   readonly #numbers: Int32Array;
@@ -82,7 +82,10 @@ export class Kernel {
     this.#numbers = new Int32Array(memory.buffer);
   }
 
-  /** Takes up to `pieceBytesMax` bytes of a text; 64 bytes behind them are in no word and no class. */
+  /**
+   * Takes up to `pieceBytesMax` bytes of a text. The 64 bytes behind them become bytes that are in no word
+   * and no class.
+   */
   take(piece: Uint8Array): void {
     this.#bytes.set(piece, textAt);
     const end = textAt + piece.length;

@@ -2,8 +2,9 @@ import { isDigit } from './bytes.ts';
 import { blocksAt, Kernel, pieceBytesMax, tablesAt } from './kernel.ts';
 
 /*
- * Outlines a text in one quick pass: whether it has digits, long tokens or escapes, and in which blocks of 64
- * bytes. Nearly all of a text has nothing that a decoder looks for, and need not be walked for each of them.
+ * Outlines a text in one quick pass. It tells whether the text has digits, long tokens or escapes, and in
+ * which blocks of 64 bytes. Nearly all of a text has nothing that a decoder looks for, and need not be walked
+ * for each decoder.
  */
 
 export const blockBytes = 64;
@@ -19,8 +20,9 @@ export const blockFlags = {
   /** Twenty letters, digits and `+/-_` in a row. */
   encoded: 8,
   /**
-   * Equal signs (no letters or digits): eight of them 2 bytes apart, seven 3, five 4; near a digit also four
-   * 5 or 9 bytes apart. No equal sign stands between two of them.
+   * Equal signs that are no letters or digits, with no such sign between two of them. It takes eight that are
+   * 2 bytes apart, seven that are 3, or five that are 4. Near a digit, four that are 5 or 9 bytes apart
+   * suffice.
    */
   rhythm: 16,
 } as const;
@@ -28,7 +30,7 @@ export const blockFlags = {
 /** Flags of a text for what stands somewhere in it. */
 export const textFlags = {
   ...blockFlags,
-  /** Some places of `seams`. */
+  /** A place of `seams`. */
   seams: 1 << 8,
   plus: 1 << 12,
   at: 1 << 13,
@@ -36,7 +38,7 @@ export const textFlags = {
   nonAscii: 1 << 15,
   /** Right-to-left override, U+202E. */
   override: 1 << 16,
-  /** `<![CDATA[` */
+  /** `<![CDATA[`. */
   cdata: 1 << 17,
   /** `?=`, white space and `=?`, as between two encoded words (RFC 2047). */
   encodedWords: 1 << 18,
@@ -46,41 +48,41 @@ export const textFlags = {
   ascii85: 1 << 20,
   /** `eyJ` with four dots behind it, as a JWE has. */
   encrypted: 1 << 21,
-  /** `-----BEGI` */
+  /** `-----BEGI`. */
   armour: 1 << 22,
-  /** `transfer-enco` in either case. */
+  /** `transfer-enco`, in either case. */
   transferField: 1 << 23,
   /** `<td` or `<th`. */
   cell: 1 << 24,
-  /** `values (`. */
+  /** `values (`, in either case. */
   values: 1 << 25,
-  /** Two `=` before two hexadecimal digits or a line end, at most 32 bytes apart and in one word. */
+  /** Two `=` at most 32 bytes apart and in one word, each before two hexadecimal digits or a line end. */
   quotedWord: 1 << 26,
-  /** `[` before another one, or white space between them. */
+  /** `[` before another one, perhaps with white space between them. */
   grid: 1 << 27,
-  /** `value"` or `values"` */
+  /** `value"` or `values"`. */
   valueName: 1 << 28,
   /** `end` behind a line of at most one character, as behind uuencoded content. */
   uuencode: 1 << 29,
 } as const;
 
-/** Flag of every text, even of an empty one. */
+/** The flag of every text, even of an empty one. */
 export const anyFlag = 1 << 30;
 
 /**
- * Kinds of a run: text or packed bytes in base64, and anything in other codes. The numbers are those of
+ * The kinds of a run: text or packed bytes in base64, and anything in other codes. The numbers are those of
  * `src/inspect/kernel/assembly/runs.ts`.
  */
 export const runKinds = { text: 1, packed: 2, hex: 4, base32: 8 } as const;
-/** Number of bits in an entry of `runs` that are its kinds; the others are its start. */
+/** The number of bits in an entry of `runs` that are its kinds; the others are its start. */
 export const runKindBits = 4;
 
 /**
- * Places where something may be found, from left to right, in the order of
+ * Places where something may be found, from left to right. The lists are in the order of
  * `src/inspect/kernel/assembly/places.ts`. Most of these places have nothing; other places need no look.
  */
 export interface Places {
-  /** Starts of runs of twenty or more letters, digits and `+/-_`, with their kinds. */
+  /** The starts of runs of twenty or more letters, digits and `+/-_`, with their kinds. */
   readonly runs: Int32Array;
   /** Signs that may begin an escape. */
   readonly escapes: Int32Array;
@@ -90,44 +92,48 @@ export interface Places {
   readonly headers: Int32Array;
   /** `<` between characters of a token. */
   readonly markup: Int32Array;
-  /** Starts of runs that may be bytes as numbers. */
+  /** The starts of runs that may be bytes written as numbers. */
   readonly codes: Int32Array;
   /**
-   * Signs of groups near a digit. It is the third of three equal signs (space, `-./:` or newline) 5 to 48
-   * bytes apart, or the fifth of five 4 bytes apart, with token characters between them.
+   * Signs of groups near a digit. Equal signs (space, `-./:` or newline) stand in a row, with token
+   * characters between them. Each listed sign is the last of three that are 5 to 48 bytes apart, or of five
+   * that are 4 bytes apart.
    */
   readonly groups: Int32Array;
-  /** Closing quotes of literals that another one may continue. */
+  /** Closing quotes of literals that another literal may continue. */
   readonly seams: Int32Array;
 }
 
 export interface Outline {
-  /** Flags of `textFlags`. */
+  /** Flags of the text, of `textFlags`. */
   readonly flags: number;
   /**
-   * Flags of `blockFlags`, eight bits for each block and four blocks in each number, the first in its lowest
-   * bits.
+   * Flags of the blocks, of `blockFlags`: eight bits for each block and four blocks in each number, the first
+   * in its lowest bits.
    */
   readonly blocks: Int32Array;
-  /** Indices of the numbers in `blocks` that are not 0, in order. Prose has few. */
+  /** Indices of the numbers in `blocks` that are not 0, in ascending order. Prose has few. */
   readonly marked: readonly number[];
   readonly places: Places;
 }
 
-/** Number of blocks looked at in one step, since most have nothing. */
+/** The number of blocks looked at in one step, since most have nothing. */
 const blocksPerWord = 4;
 const wordOf = (block: number): number => block >> 2;
 const bitsPerBlock = 8;
 
-/** Addresses as in `src/inspect/kernel/assembly`. */
+/** These addresses are those of `src/inspect/kernel/assembly`. */
 const knownBytes = 2560;
 const listsAt = tablesAt + knownBytes;
 const listBytes = 4 * (pieceBytesMax + 1);
 const listsCount = 8;
-/** Number of lists that most texts have something in. */
+/** The number of lists that most texts have something in. */
 const usualLists = 7;
 const kernel = new Kernel(knownBytes + listsCount * listBytes);
-/** A block is judged with its neighbours, so each piece begins with the last blocks of the one before. */
+/**
+ * The distance from piece to piece, in bytes. A block is judged with its neighbours, so each piece begins
+ * with the last blocks of the one before.
+ */
 const stepBytes = pieceBytesMax - 1024;
 const nowhere = new Int32Array(0);
 const groupsList = 6;
@@ -166,12 +172,15 @@ export function outlineOf(bytes: Uint8Array): Outline {
   return { flags, blocks, marked, places: takePlaces(flags) };
 }
 
-/** Places from left to right, piece by piece. */
+/** Collects places from left to right, piece by piece. */
 class PlaceList {
   #places: Int32Array = nowhere;
   #length = 0;
 
-  /** Adds a list from the kernel's memory. Where two pieces meet, both report the same places. */
+  /**
+   * Adds a list from the kernel's memory. Where two pieces meet, both report the same places, which are added
+   * once.
+   */
   add(list: number, base: number): void {
     const at = listsAt + list * listBytes;
     const count = kernel.view.getInt32(at, true);
@@ -216,7 +225,7 @@ class PlaceList {
   }
 }
 
-/** Lists of the text that is being outlined. */
+/** The lists of the text that is being outlined. */
 const lists = Array.from({ length: listsCount }, () => new PlaceList());
 
 function takePlaces(flags: number): Places {
@@ -233,13 +242,13 @@ function takePlaces(flags: number): Places {
   };
 }
 
-/** First byte of a stretch, and the byte behind it. */
+/** A stretch of a text: its first byte, and the byte behind it. */
 export interface Stretch {
   readonly from: number;
   readonly to: number;
 }
 
-/** Bytes by which a stretch reaches over its blocks. */
+/** How many bytes a stretch reaches over its blocks. */
 export interface Margin {
   readonly before: number;
   readonly after: number;
@@ -248,8 +257,8 @@ export interface Margin {
 const none: readonly Stretch[] = Object.freeze([]);
 
 /**
- * Returns the stretches of a text of `length` bytes whose blocks have the flag, from left to right, without
- * overlaps.
+ * Returns the stretches of a text of `length` bytes whose blocks have the flag, from left to right and
+ * without overlaps.
  */
 export function stretchesOf(
   { flags, blocks, marked }: Outline,
@@ -278,7 +287,7 @@ export function stretchesOf(
   return stretches;
 }
 
-/** Returns the next digit from `from` on and before `to`; `to` where there is none. */
+/** Returns the place of the next digit from `from` on and before `to`; `to` where there is none. */
 export function nextDigit(bytes: Uint8Array, { blocks }: Outline, from: number, to: number): number {
   let at = from;
   while (at < to) {

@@ -1,13 +1,13 @@
 import { Kernel, pieceBytesMax } from './kernel.ts';
 
-/** Overlap of two pieces, so that every name stands in one of them as a whole. */
+/** The overlap of two pieces, so that every name stands as a whole in one of them. */
 const overlap = 16;
 const stepBytes = pieceBytesMax - overlap;
 
 const kernel = new Kernel();
 
 /**
- * Returns which names of JSON fields number pieces, a bit for each kind; see
+ * Tells which names of JSON fields that number pieces stand in a text. Returns a bit for each kind; see
  * `src/inspect/kernel/assembly/series.ts`.
  */
 export function seriesSigns(bytes: Uint8Array): number {

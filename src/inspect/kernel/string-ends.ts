@@ -3,8 +3,8 @@ import { Kernel, pieceBytesMax, placesAt } from './kernel.ts';
 const kernel = new Kernel();
 
 /**
- * Returns places behind strings of a JSON text that are no names: `far` bytes apart, or less behind strings
- * of `long` bytes. Returns at most `countMax`, and none behind the start of an array of arrays.
+ * Returns the ends of strings of a JSON text that are no names. They are `far` bytes apart, or less behind
+ * strings of `long` bytes. Returns at most `countMax`, and none behind the start of an array of arrays.
  */
 export function stringEnds(
   bytes: Uint8Array,
@@ -26,8 +26,8 @@ export function stringEnds(
 }
 
 /**
- * Returns start and end, quotes included, of all strings of at least `bytesMin` bytes, one behind the other.
- * With `isChecked` they are only those that JSON allows.
+ * Returns start and end of all strings of at least `bytesMin` bytes, quotes included, one behind the other.
+ * With `isChecked` it returns only strings that JSON allows.
  */
 export function longStringPlaces(bytes: Uint8Array, bytesMin: number, isChecked: boolean): readonly number[] {
   const { exports } = kernel;

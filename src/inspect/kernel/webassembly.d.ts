@@ -1,5 +1,5 @@
 /**
- * Types of the WebAssembly JavaScript Interface (W3C, section 5) that are used here; Node's types leave them
+ * Types of the WebAssembly JavaScript Interface (W3C, section 5) that are used here. Node's types leave them
  * to browsers.
  */
 declare namespace WebAssembly {

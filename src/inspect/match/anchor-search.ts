@@ -5,13 +5,13 @@ import type { PatternSearch } from './pattern-search.ts';
 import type { SearchBudget } from './search-budget.ts';
 import type { SearchPlan, SearchRule, Use } from './search-plan.ts';
 
-/** Limits the anchors that are tried inside a match that was not accepted. */
+/** Bound on the anchors that are tried inside a match that was not accepted. */
 const retriesMax = 8;
 const partialSecretsMax = 16;
 
 /** Tries patterns where their anchors stand, and notes secrets that are cut off there. */
 export class AnchorSearch {
-  /** The first few. */
+  /** The first `partialSecretsMax` beginnings of secrets that were found. */
   readonly partialSecrets: PartialSecret[] = [];
   readonly #patterns: PatternSearch;
   readonly #bytes: Buffer;
@@ -40,7 +40,9 @@ export class AnchorSearch {
     else if (rule.mayBeCut && this.partialSecrets.length < partialSecretsMax) this.#noteCut(use, start);
   }
 
-  /** Returns the match that begins at `start`, in the text from `offset` on. */
+  /**
+   * Returns the match that begins at `start`, found in the text from `offset` on; null where there is none.
+   */
   #matchAt(
     { regex, detector: { alphabet, core, bounds } }: SearchRule,
     offset: number,
@@ -65,8 +67,8 @@ export class AnchorSearch {
   }
 
   /**
-   * Tells an anchor inside what the rule has matched, which says nothing new. Where that match was not accepted, only
-   * some anchors inside it are tried: trying all would cost the square of its length.
+   * Tells whether an anchor stands inside what the rule has matched, so that it need not be tried. Where that
+   * match was not accepted, some anchors inside it are tried. Trying all would cost the square of its length.
    */
   #isInsideMatch({ index }: SearchRule, start: number): boolean {
     const { matchedTo, retriesLeft } = this.#room;
@@ -89,7 +91,7 @@ export class AnchorSearch {
   }
 }
 
-/** Compares a word of a few bytes, which costs less than a call of `Buffer.compare`. */
+/** Tells whether a word of a few bytes stands there. This costs less than a call of `Buffer.compare`. */
 function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
   for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
   return true;

@@ -2,8 +2,8 @@ import { isDigit } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
 
 /*
- * Finds numbers that may be a card, an identifier or a phone number. They are eight digits in a row, or groups of
- * digits with single separators (`4111 1111 1111 1111`, `078-05-1120`).
+ * Finds numbers that may be a card, an identifier or a phone number. They are eight digits in a row, or
+ * groups of digits with single separators between them (`4111 1111 1111 1111`, `078-05-1120`).
  */
 
 const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>
@@ -13,12 +13,12 @@ const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>
 /** Receives a run's first byte, the byte behind it, and its number of digits. */
 export type OnRun = (start: number, end: number, digitCount: number) => void;
 
-/** The kernel marks a stretch by the eighth byte of a run. */
+/** The margin before a marked block, since the kernel marks a stretch by the eighth byte of a run. */
 const margin = { before: 7, after: 0 };
 
 /**
- * Calls `onRun` for every run of eight digits with separators between them, and for some shorter ones, in the order
- * of the text. Each byte is read a few times at most.
+ * Calls `onRun` for every run of eight digits, which may have separators between them, and for some shorter
+ * ones. It does so in the order of the text, and reads each byte a few times at most.
  */
 export function findDigitRuns(bytes: Uint8Array, outline: Outline, onRun: OnRun): void {
   let done = 0;
@@ -26,7 +26,7 @@ export function findDigitRuns(bytes: Uint8Array, outline: Outline, onRun: OnRun)
     done = lookAt(bytes, from, to, done, onRun);
 }
 
-/** Reports the runs that have a digit in the stretch; returns the end of the last one. */
+/** Reports the runs that have a digit in the stretch, and returns the end of the last one. */
 function lookAt(bytes: Uint8Array, from: number, to: number, doneBefore: number, onRun: OnRun): number {
   let done = doneBefore;
   for (let at = Math.max(from, done); at < to; at++) {
@@ -38,7 +38,8 @@ function lookAt(bytes: Uint8Array, from: number, to: number, doneBefore: number,
 }
 
 /**
- * Reports the run around a digit unless it is too short, and returns its end. Nothing before `from` belongs to it.
+ * Reports the run around a digit unless it is too short, and returns its end. The run begins at `from` or
+ * later.
  */
 function reportRun(bytes: Uint8Array, at: number, from: number, onRun: OnRun): number {
   let start = at;
@@ -55,6 +56,6 @@ function reportRun(bytes: Uint8Array, at: number, from: number, onRun: OnRun): n
   return end;
 }
 
-/** Tells a separator with a digit on its far side. */
+/** Tells whether a separator stands at `at` and a digit at `beyond`. */
 const isLink = (bytes: Uint8Array, at: number, beyond: number): boolean =>
   isSeparator[bytes[at] ?? 0] === 1 && isDigit(bytes[beyond]);

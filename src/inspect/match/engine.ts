@@ -13,42 +13,46 @@ export type { Earlier, FindLimits, Found, Match, PartialSecret } from './found.t
 export { Verdicts } from './verdicts.ts';
 
 /*
- * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, one of the digit finder finds
- * long numbers. A detector's pattern is tried only there; text without any of them is never made a string.
+ * Runs all detectors over a text. One pass of the matcher finds anchors and keywords, and one of the digit
+ * finder finds long numbers. A detector's pattern is tried only there. A text without any of them is never
+ * made a string.
  *
- * Time grows with the length of the text and no faster. An anchored pattern is tried once at a hit, the windows of a
- * keyword are merged before they are searched, and `assertLinear` bounds each attempt.
+ * The time grows with the length of the text and no faster. An anchored pattern is tried once at a hit, the
+ * windows of a keyword are merged before they are searched, and `assertLinear` bounds each attempt.
  */
 
 export interface DetectorEngine {
   /**
-   * Searches the bytes; `outline` is theirs, where it is known. The result is the same with and without `earlier`.
+   * Searches the bytes; `outline` is their outline, where it is known. The result is the same with and
+   * without `earlier`.
    */
   find(bytes: Buffer, limits: FindLimits, outline?: Outline, earlier?: Earlier): Found;
   /**
-   * Lists words whose matches may end, in another value, farther behind them than `reachMax` of `far-reaching.ts`.
+   * The words whose matches may end in another value, farther behind them than `reachMax` of
+   * `far-reaching.ts`.
    */
   readonly farReaching: readonly FarReaching[];
   /**
-   * Returns the form of a detector's secrets behind their prefix; undefined for an unknown id or secrets without such
-   * a form.
+   * Returns the form of a detector's secrets behind their prefix. Returns undefined for an unknown id, or
+   * where the secrets have no such form.
    */
   tokenOf(id: string): Token | undefined;
   /**
-   * Returns an engine with some detectors changed or left out. Both share their tables, which are nearly all that an
-   * engine costs.
+   * Returns an engine with some detectors changed or left out. Both engines share their tables, which are
+   * nearly all that an engine costs.
    */
   tuned(tuning: Tuning): DetectorEngine;
 }
 
-/** Form of the secrets of a detector behind their prefix. */
+/** The form of a detector's secrets behind their prefix. */
 interface Token extends TokenBody {
   readonly detector: Detector;
 }
 
 /**
- * Builds an engine for one `find` at a time. `furtherIds` are detectors of other engines; their redaction markers are
- * no findings here. `keptAs` names the tables of detectors that come with the program, see `prepared`.
+ * Creates an engine for one `find` at a time. `furtherIds` names detectors of other engines, whose redaction
+ * markers are no findings here. `keptAs` names the tables of detectors that come with the program; see
+ * `prepared`.
  */
 export function createEngine(
   detectors: readonly Detector[],

@@ -2,10 +2,10 @@ import type { Confidence } from '../../core/call.ts';
 import type { Detector, DetectorRole } from '../patterns/detector.ts';
 
 /*
- * Weighs hints: findings that say something only beside others. "Metformin" is a medicine and "Ravi Lim" a name;
- * together they are somebody's health. A detector names what its matches stand for (`role`) and what must stand near
- * one (`needs`). This is looked up once all forms of a part were searched, since the name may stand in plain text and
- * the note in base64 behind it.
+ * Weighs hints: findings that say something only beside others. "Metformin" is a medicine and "Ravi Lim" a
+ * name; together they are somebody's health. A detector names what its matches stand for (`role`) and what
+ * must stand near one (`needs`). Hints are weighed once all forms of a part were searched, since the name may
+ * stand in plain text and the note in base64 behind it.
  */
 
 /** A finding with its place in the bytes of a part. */
@@ -19,14 +19,15 @@ export interface PlacedFinding {
 }
 
 /**
- * Limits the bytes between two findings that count together: a record or a few paragraphs. Farther apart, a long
- * conversation that names somebody and explains a disease would be about that person's health.
+ * Bound on the bytes between two findings that count together, which is a record or a few paragraphs. With a
+ * larger one, a long conversation that names somebody and explains a disease would be about that person's
+ * health.
  */
 const reachBytes = 1024;
 
 /**
- * Returns the hints that count: of medium confidence where something stands near that they need, else of low.
- * Clinical words near nobody are left out. Takes n log n steps for n findings and hints.
+ * Returns the hints that count. They have medium confidence where something that they need stands near, else
+ * low confidence. Clinical words near nobody are left out. Takes n log n steps for n findings and hints.
  */
 export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: readonly T[]): T[] {
   if (hints.length === 0) return [];
@@ -38,7 +39,7 @@ export function weighHints<T extends PlacedFinding>(found: readonly T[], hints: 
   });
 }
 
-/** Answers whether something of a role stands near, from the sorted places of each role. */
+/** Tells whether a finding of a role stands near, by the sorted places of each role. */
 class Neighbours {
   readonly #placesOf = new Map<DetectorRole, Places>();
 
@@ -59,15 +60,15 @@ class Neighbours {
   }
 }
 
-/** Tells whether a finding may stand for its role; a number of low confidence does not. */
+/** Tells whether a finding may stand for its role. An identifier of low confidence does not. */
 function counts({ match: { detector, confidence } }: PlacedFinding): boolean {
   return detector.role !== 'identifier' || confidence !== 'low';
 }
 
-/** Regions, added in the order of their starts. */
+/** Holds regions, which are added in the order of their starts. */
 class Places {
   readonly #starts: number[] = [];
-  /** For each region the farthest end of it and of all before it. */
+  /** For each region, the farthest end of it and of all before it. */
   readonly #ends: number[] = [];
 
   add({ start, end }: PlacedFinding): void {
@@ -75,7 +76,7 @@ class Places {
     this.#ends.push(Math.max(end, this.#ends.at(-1) ?? 0));
   }
 
-  /** Answers whether some region overlaps a span. */
+  /** Tells whether some region overlaps a span. */
   hasWithin(from: number, to: number): boolean {
     let [low, high] = [0, this.#starts.length];
     while (low < high) {

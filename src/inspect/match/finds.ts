@@ -3,8 +3,8 @@ import type { Match } from './found.ts';
 import type { SearchRule } from './search-plan.ts';
 
 /**
- * Limits the hints that are kept whatever they are. A text with more is about health; then one of a kind within
- * `hintDistance` bytes is enough.
+ * Bound on the hints that are kept however near they are. A text with more is about health; from there on,
+ * one of a kind within `hintDistance` bytes is enough.
  */
 const hintsMax = 1000;
 const hintDistance = 512;
@@ -13,11 +13,11 @@ const hintDistance = 512;
 export class Finds {
   readonly matches: Match[] = [];
   readonly hints: Match[] = [];
-  /** Classes with more findings than were kept. */
+  /** Classes with more findings than are kept. */
   readonly uncounted = new Set<DataClass>();
   readonly #matchesMax: number;
   readonly #counts = new Map<DataClass | 'low', number>();
-  /** For each rule the start of its last hint, once there are many. */
+  /** For each rule the start of its last hint; undefined until there are many hints. */
   #lastHints: number[] | undefined;
 
   constructor(matchesMax: number) {
@@ -25,8 +25,8 @@ export class Finds {
   }
 
   /**
-   * Keeps a new match, up to `matchesMax` of each class and of low confidence. Returns false where there are too many
-   * secrets.
+   * Keeps a new match, up to `matchesMax` of each class and of low confidence. Returns false where there are
+   * too many secrets.
    */
   add(rule: SearchRule, match: Match): boolean {
     const { detector, start, end } = match;
@@ -41,7 +41,7 @@ export class Finds {
     const list = isHint ? this.hints : this.matches;
     const isSame = (known: Match): boolean =>
       known.detector === detector && known.start === start && known.end === end;
-    // A word is met only once.
+    // A word is met only once, so it needs no comparison.
     if (detector.words.length === 0 && list.some(isSame)) return true;
     list.push(match);
     if (!isHint) this.#counts.set(counted, count + 1);
@@ -49,8 +49,8 @@ export class Finds {
   }
 
   /**
-   * Tells whether a hint stands near another of its rule, once there are many. Any number of hints is harmless, but
-   * must not cost much.
+   * Tells whether a hint stands near another of its rule, once there are many hints. Any number of hints is
+   * harmless, but must not cost much.
    */
   #isOneOfMany({ index }: SearchRule, start: number): boolean {
     if (this.hints.length < hintsMax) return false;

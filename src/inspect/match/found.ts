@@ -5,56 +5,59 @@ import type { Verdicts } from './verdicts.ts';
 
 export interface Match {
   readonly detector: Detector;
-  /** First byte of the secret in the text, and the byte behind it. */
+  /** The place of the secret's first byte in the text, and of the byte behind it. */
   readonly start: number;
   readonly end: number;
   readonly confidence: Confidence;
 }
 
-/** The beginning of a secret at the end of a value; its continuation may stand elsewhere. */
+/** The beginning of a secret at the end of a value. Its continuation may stand elsewhere. */
 export interface PartialSecret {
   readonly detector: Detector;
   readonly start: number;
   readonly end: number;
-  /** Characters that are missing; undefined where the secret has no fixed form. */
+  /** How many characters are missing; undefined where the secret has no fixed form. */
   readonly missing: Missing | undefined;
-  /** Says that its anchor alone tells a secret, which the few characters of others do not. */
+  /** Whether its anchor alone tells a secret, unlike the few characters of other anchors. */
   readonly isTelling: boolean;
 }
 
 export interface FindLimits {
-  /** Limits the matches of each class, and those of low confidence. */
+  /** Bound on the matches of each class, and on those of low confidence. */
   readonly matchesMax: number;
-  /** Is asked now and then; once it returns true, the search ends. */
+  /** Tells whether the time is over. It is called now and then, and once it returns true the search ends. */
   readonly isOver: () => boolean;
 }
 
-/** Knowledge of the same engine from other forms of a text, which it has searched to their ends. */
+/** What the same engine knows from other forms of a text, which it has searched to their ends. */
 export interface Earlier {
   readonly verdicts: Verdicts;
-  /** Answers whether these bytes, with one more on either side, stand unchanged in one of those forms. */
+  /** Tells whether these bytes, with one more on either side, stand unchanged in one of those forms. */
   readonly isKnown: ((start: number, end: number) => boolean) | undefined;
 }
 
 export interface Found {
-  /** Are in the order of the text. Matches of different detectors may overlap. */
+  /** The matches in the order of the text. Those of different detectors may overlap. */
   readonly matches: Match[];
-  /** Matches that count only beside others, in no order; `weighHints` of evidence.ts decides. */
+  /** Matches that count only beside others, in no order. `weighHints` of evidence.ts decides about them. */
   readonly hints: Match[];
-  /** Beginnings of secrets, the first few. */
+  /** The first few beginnings of secrets. */
   readonly partialSecrets: PartialSecret[];
-  /** Classes of which only the first were kept. */
+  /** Classes of which only the first matches were kept. */
   readonly uncounted: ReadonlySet<DataClass>;
-  /** Is false where a limit ended the search, so that something may be missing. */
+  /**
+   * Whether the text was searched to its end. False where a limit ended the search, so that something may be
+   * missing.
+   */
   readonly complete: boolean;
-  /** Measure the cost: how often a pattern was tried, and how many bytes were searched. */
+  /** The cost: how often a pattern was tried, and how many bytes were searched. */
   readonly attempts: number;
   readonly searchedBytes: number;
 }
 
 /**
- * Ranks detectors that find the same span: one that goes by words comes first, since a name says what the value is
- * for.
+ * Returns the rank of a match among others of the same span. One that goes by words comes first, since a name
+ * tells what the value is for.
  */
 const formOf = ({ detector: { digitLead, hasRun } }: Match): number => {
   if (digitLead !== undefined) return 1;
@@ -62,8 +65,8 @@ const formOf = ({ detector: { digitLead, hasRun } }: Match): number => {
 };
 
 /**
- * Sorts matches and leaves out generic ones within a more specific match, or within another generic one of their
- * class.
+ * Sorts matches and leaves out generic ones that lie within a more specific match, or within another generic
+ * one of their class.
  */
 export function withoutCoveredGenerics(matches: readonly Match[]): Match[] {
   const rank = (match: Match): number => (match.detector.isGeneric ? 1 : 0);

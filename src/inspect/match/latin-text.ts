@@ -1,8 +1,12 @@
-/** Longer bytes are made a string piece by piece. Slicing a string costs a fraction of making one of bytes. */
+/**
+ * The length in bytes above which a text is made a string piece by piece. Slicing a string costs a fraction
+ * of making one of bytes.
+ */
 const wholeBytesMax = 262_144;
 
 /**
- * Bytes as strings, for patterns. Little of most long texts is asked for; once more is, the whole is made a string.
+ * Makes strings of bytes, for patterns. Of most long texts little is asked for; once more is, the whole is
+ * made a string.
  */
 export class LatinText {
   readonly #bytes: Buffer;

@@ -1,8 +1,8 @@
 import { isAlphanumeric } from '../kernel/bytes.ts';
 
 /*
- * Recognises redaction markers, `[REDACTED:<detector id>]`. The id in a marker could be a keyword for the value
- * beside it, so that a body redacted twice would lose more each time. Only known ids make a marker.
+ * Recognises redaction markers, `[REDACTED:<detector id>]`. The id in a marker could be a keyword for the
+ * value beside it, so that a body redacted twice would lose more each time. Only known ids make a marker.
  */
 
 export const markerStart = '[REDACTED:';
@@ -10,7 +10,7 @@ const opening = 0x5b;
 const closing = 0x5d;
 const idLengthMax = 64;
 
-/** Characters behind a marker that make it the beginning of a longer value. */
+/** 1 for each character behind a marker that makes it the beginning of a longer value. */
 const continuesValue = Uint8Array.from({ length: 256 }, (_, byte) =>
   /[0-9A-Za-z_@/+=$!#%-]/.test(String.fromCharCode(byte)) ? 1 : 0,
 );
@@ -23,7 +23,7 @@ export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>
   return ids.has(bytes.toString('latin1', from, from + length)) ? from + length + 1 : 0;
 }
 
-/** Answers whether a match is only a marker, and not a longer value that begins with one. */
+/** Tells whether a match is only a marker, and not a longer value that begins with one. */
 export function isOfMarker(bytes: Buffer, start: number, end: number, ids: ReadonlySet<string>): boolean {
   let at = start;
   while (at < end && !isAlphanumeric(bytes[at]) && bytes[at] !== opening) at += 1;

@@ -7,58 +7,63 @@ import { Needles } from './needles.ts';
 /*
  * Finds many literal words in one pass over bytes, at several times the speed of an automaton.
  *
- * An automaton reads a byte, then a table, and the next step waits for the table. Here nothing waits: the text is
- * read four bytes at a time. At every second position three bytes are hashed into a table, whose entry has a bit for
- * each kind of byte that may follow them.
+ * An automaton reads a byte, then a table, and the next step waits for the table. Here nothing waits, since
+ * the text is read four bytes at a time. At every second position three bytes are hashed into a table, whose
+ * entry has a bit for each kind of byte that may follow them.
  *
- * Every second position suffices, because each word has two grams of four bytes in the table, one from an even and
- * one from an odd place. One of them stands at a sampled position wherever the word begins. Each word takes the grams
- * that are rarest in ordinary text, and the multiplier of the hash is chosen so that ordinary text misses. Words of
- * seven bytes and more have grams of six in a table of their own, which hardly ever collide.
+ * Every second position suffices, because each word has two grams of four bytes in the table, one from an
+ * even and one from an odd place. One of them stands at a sampled position wherever the word begins. Each
+ * word takes the grams that are rarest in ordinary text, and the multiplier of the hash is chosen so that
+ * ordinary text misses. Words of seven bytes and more have grams of six in a table of their own, which hardly
+ * ever collide.
  *
- * Only where a table hits are the candidate words compared byte by byte. Where all words have four grams of four
- * bytes, every fourth position is enough. bench/scan.ts measures it.
+ * Only where a table hits are the candidate words compared byte by byte. Where all words have four grams of
+ * four bytes, every fourth position is enough. bench/scan.ts measures it.
  */
 
 export interface Matcher {
   /**
-   * Calls `onHit` once for every occurrence of every word. ASCII letters are compared without case unless it counts,
-   * bytes above 0x7f exactly. Hits come roughly in order: one may precede an earlier one by less than the longest
-   * word. The scan ends once `isStopped` returns true; it is asked now and then.
+   * Calls `onHit` once for every occurrence of every word. ASCII letters are compared without case unless it
+   * counts, bytes above 0x7f exactly. Hits come roughly in order: one may precede an earlier one by less than
+   * the longest word. The scan ends once `isStopped`, which is called now and then, returns true.
    */
   scan(bytes: Buffer | Uint8Array, onHit: OnHit, isStopped?: () => boolean): void;
 }
 
 export type OnHit = (wordIndex: number, start: number) => void;
 
-/** Limits what tables cost to make. More effort lets fewer grams of ordinary text hit them by chance. */
+/** Bounds on what tables cost to make. More effort lets fewer grams of ordinary text hit them by chance. */
 interface Effort {
   readonly slotsPerGram: number;
   readonly multipliersTried: number;
 }
-/** Tables that are made once for each version. Filters of this size still fit into the second-level cache. */
+/**
+ * The effort for tables that are made once for each version. Filters of this size still fit into the
+ * second-level cache.
+ */
 const keptEffort: Effort = { slotsPerGram: 64, multipliersTried: 32 };
-/** Tables that a call may wait for. */
+/** The effort for tables that a call may wait for. */
 const quickEffort: Effort = { slotsPerGram: 16, multipliersTried: 1 };
 const slotBitsMin = 10;
 const slotBitsMax = 17;
 const longSlotBitsMax = 16;
 const firstMultiplier = 0x9e3779b1;
 /**
- * Limits the slots filled for all multipliers. With many grams the table is full anyway, so fewer multipliers are
- * tried.
+ * Bound on the slots filled for all multipliers. With many grams the table is full anyway, so fewer
+ * multipliers are tried.
  */
 const slotsTried = 2 ** 20;
 const never = (): boolean => false;
 const noNeeds: ReadonlyMap<string, Beside> = new Map();
 
-/** Needs of a word beside it; the numbers are those of `src/inspect/kernel/assembly/match.ts`. */
+/** What must stand beside a word. The numbers are those of `src/inspect/kernel/assembly/match.ts`. */
 export const beside = { anything: 0, ends: 1, start: 2 } as const;
 export type Beside = (typeof beside)[keyof typeof beside];
 
 /**
- * Builds a matcher of UTF-8 words; case counts for those `inCase`. Words with needs are mostly left out inside other
- * words (`ends`) or where no token may begin (`start`). Throws RangeError for a word of less than two bytes.
+ * Creates a matcher of UTF-8 words; case counts for those `inCase`. Words with needs are mostly left out
+ * inside other words (`ends`) or where no token may begin (`start`). Throws RangeError for a word of less
+ * than two bytes.
  */
 export function createMatcher(
   words: readonly string[],
@@ -69,7 +74,7 @@ export function createMatcher(
   }: {
     readonly inCase?: ReadonlySet<string>;
     readonly needs?: ReadonlyMap<string, Beside>;
-    /** Names the tables of words that come with the program, see `prepared`. */
+    /** The name of the tables, for words that come with the program; see `prepared`. */
     readonly keptAs?: string | undefined;
   } = {},
 ): Matcher {
@@ -125,25 +130,27 @@ type Four = readonly [number, number, number, number];
 
 const pack = ([a, b, c, d]: Four): number => a | (b << 8) | (c << 16) | (d << 24);
 
-/** Folds four bytes to lower case. Some other bytes collide too, which comparing the word sorts out. */
+/** Folds four bytes to lower case. Some other bytes become equal too, which comparing the word sorts out. */
 const foldFour = (four: number): number => four | 0x20202020;
 
-/** Four folded bytes that identify a word. `offset` counts from the word's start; they may reach over its ends. */
+/** Four folded bytes that identify a word. `offset` is their place in the word, which they may reach over. */
 interface Gram {
   readonly wordIndex: number;
   readonly offset: number;
-  /** The three hashed bytes, packed; 0 for one that may be anything. */
+  /** The three hashed bytes, packed, with 0 for one that may be anything. */
   readonly hashed: number;
-  /** Bit offset of the byte that may be anything; negative where all are known. */
+  /** The bit offset of the byte that may be anything; negative where all are known. */
   readonly freeBits: number;
   /** The fourth byte, or `anyByte`. */
   readonly last: number;
 }
 
-/** Length of a word with four grams whose hashed bytes are all known. */
+/** The least length of a word that has four grams whose hashed bytes are all known. */
 const longLength = 6;
 
-/** Chooses the grams that are rarest in ordinary text, one for each remainder of its place by the stride. */
+/**
+ * Chooses the grams that are rarest in ordinary text, one for each remainder of a gram's place by the stride.
+ */
 function chooseGrams(word: Uint8Array, wordIndex: number, stride: number): readonly Gram[] {
   const byteAt = (index: number): number => (index in word ? (word[index] as number) | 0x20 : anyByte);
   const bytesAt = (offset: number): Four => [
@@ -198,7 +205,7 @@ function chooseLongGrams(word: Uint8Array, wordIndex: number): readonly LongGram
 const longHash = ([a = 0, b = 0, c = 0, d = 0, e = 0, f = 0]: Uint8Array): number =>
   (Math.imul(pack([a, b, c, d]), 0x9e3779b1) + Math.imul(e | (f << 8), 0x85ebca6b)) >>> 0;
 
-/** Builds a filter of one byte for each slot; the next three bits of the hash choose the bit in it. */
+/** Creates a filter of one byte for each slot. The next three bits of the hash choose the bit in it. */
 function buildLongFilter(grams: readonly LongGram[], shift: number): Uint8Array {
   const filter = new Uint8Array(shift === 0 ? 4 : 2 ** (32 - shift));
   for (const { hash } of grams) {
@@ -216,7 +223,10 @@ function toGram(wordIndex: number, offset: number, [a, b, c, last]: Four): Gram 
 /** All 128 values that a byte has when it is folded. */
 const foldedBytes = Uint8Array.from({ length: 128 }, (_, n) => (n & 0x1f) | ((n & 0x60) << 1) | 0x20);
 
-/** Visits the slots of a gram: one, or 128 where a hashed byte may be anything, some of them twice. */
+/**
+ * Calls `visit` for the slots of a gram. That is one slot, or 128 where a hashed byte may be anything, some
+ * of them twice.
+ */
 function eachSlot(
   { hashed, freeBits }: Gram,
   multiplier: number,
@@ -230,7 +240,10 @@ function eachSlot(
 
 const slotCount = ({ freeBits }: Gram): number => (freeBits < 0 ? 1 : foldedBytes.length);
 
-/** Returns for each slot the kinds of byte (bits 2 to 6 when folded) that may follow the three hashed ones. */
+/**
+ * Returns for each slot a bit for each kind of byte that may follow the three hashed ones. The kind is bits 2
+ * to 6 of the folded byte.
+ */
 function buildFollowers(grams: readonly Gram[], multiplier: number, shift: number): Int32Array {
   const followers = new Int32Array(2 ** (32 - shift));
   for (const gram of grams) {
@@ -252,10 +265,10 @@ function filterOf(followers: Int32Array): Uint8Array {
   return filter;
 }
 
-/** Numbers before a list of entries, and in each entry; see `GramTables`. */
+/** How many numbers stand before a list of entries, and in each entry; see `GramTables`. */
 const headSize = 8;
 const entrySize = 6;
-/** Bytes of a word known around its gram, before it and in all. */
+/** How many bytes of a word an entry has around its gram: before it, and in all. */
 const knownBefore = 2;
 const knownBytes = 8;
 
@@ -263,9 +276,9 @@ const knownBytes = 8;
 type Placed = Pick<Gram, 'wordIndex' | 'offset'>;
 
 /**
- * Lists the grams of each slot with all that most decisions need, so that few cache lines are touched. The head of a
- * list says what may stand around its grams. Ordinary text has most grams in other words, and one look at the
- * neighbours rules out the whole list. Slots with the same grams share a list.
+ * Lists the grams of each slot with all that most decisions need, so that few cache lines are touched. The
+ * head of a list tells what may stand around its grams. Ordinary text has most grams in other words, and one
+ * look at the neighbours rules out the whole list. Slots with the same grams share a list.
  */
 class Lists {
   readonly entries: number[] = [];
@@ -276,7 +289,7 @@ class Lists {
     this.#needles = needles;
   }
 
-  /** Returns the byte offset of the list of each slot. `visit` may be called with a slot twice in a row. */
+  /** Returns the byte offset of each slot's list. `eachSlot` may visit a slot twice in a row. */
   slotsFor<T extends Placed>(
     grams: readonly T[],
     slotBits: number,
@@ -316,12 +329,12 @@ class Lists {
 
 const bytesPerNumber = Int32Array.BYTES_PER_ELEMENT;
 
-/** Places of the neighbours beside the three hashed bytes. */
+/** The places of the neighbours beside the three hashed bytes. */
 const neighbourPlaces = [-1, 3, 4];
 
 /**
- * Returns the bytes that may stand at a place, by their five lowest bits, where letters have no case. Beside the word
- * any byte may.
+ * Returns a set of the bytes that may stand at a place, by their five lowest bits, in which letters have no
+ * case. Beside the word any byte may stand.
  */
 const lowBits = (word: Uint8Array, place: number): number =>
   place in word ? 1 << (word[place] as number) : -1;
@@ -341,7 +354,7 @@ function around(needles: Needles, wordIndex: number, from: number): Around {
   return [0, 4, 8, 12].map((at) => bytes.readInt32LE(at)) as unknown as Around;
 }
 
-/** Returns the bits that count in all of them and are equal. */
+/** Returns the bits that count in all of them and are equal in all. */
 function inCommon(all: readonly Around[]): Around {
   const [low, high, lowMask, highMask] = all[0] as Around;
   let [lowSame, highSame] = [lowMask, highMask];
@@ -352,7 +365,10 @@ function inCommon(all: readonly Around[]): Around {
   return [low, high, lowSame, highSame];
 }
 
-/** Chooses, of some odd multipliers shifted past the unhashed byte, the one with which ordinary text hits least. */
+/**
+ * Chooses the multiplier with which ordinary text hits least. It tries some odd ones, shifted past the byte
+ * that is not hashed.
+ */
 function chooseMultiplier(grams: readonly Gram[], shift: number, tries: number): number {
   if (tries === 1) return firstMultiplier << 8;
   let best = 0;

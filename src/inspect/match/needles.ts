@@ -1,8 +1,8 @@
 import { isLetter } from '../kernel/bytes.ts';
 
 /*
- * Words as they are compared with a text. All words of a matcher stand in the same two arrays, since two objects for
- * each of tens of thousands of words would cost the garbage collector much under load.
+ * Keeps words as they are compared with a text. All words of a matcher stand in the same two arrays. Two
+ * objects for each of tens of thousands of words would cost the garbage collector much under load.
  */
 
 const wordLengthMin = 2;
@@ -11,13 +11,16 @@ const noWords: ReadonlySet<string> = new Set();
 type NeedleArrays = Pick<Needles, 'values' | 'folds' | 'starts'>;
 
 export class Needles {
-  /** A byte of the text, folded where the word has a letter, must equal the value. */
+  /**
+   * The bytes of the words, and the bits by which each is folded. A byte of the text, folded where the word
+   * has a letter, must equal the value.
+   */
   readonly values: Uint8Array;
   readonly folds: Uint8Array;
-  /** Start of each word; the last entry is the end of the last word. */
+  /** The start of each word; the last entry is the end of the last word. */
   readonly starts: Int32Array;
 
-  /** Copies the arrays: those of kept tables are parts of a file, all of which they would keep in memory. */
+  /** Copies the arrays. Those of kept tables are parts of a file, all of which they would keep in memory. */
   constructor({ values, folds, starts }: NeedleArrays) {
     this.values = new Uint8Array(values);
     this.folds = new Uint8Array(folds);
@@ -25,8 +28,8 @@ export class Needles {
   }
 
   /**
-   * Reads words as UTF-8; those `inCase` are compared as written. Throws RangeError for a word of less than two
-   * bytes.
+   * Creates needles of words, as UTF-8. Those `inCase` are compared as written. Throws RangeError for a word
+   * of less than two bytes.
    */
   static of(words: readonly string[], inCase: ReadonlySet<string> = noWords): Needles {
     const starts = startsOf(words);
@@ -42,7 +45,7 @@ export class Needles {
     return new Needles({ values: bytes.map((byte, at) => byte | (folds[at] as number)), folds, starts });
   }
 
-  /** Returns the bytes of the n-th word; letters are in lower case unless their case counts. */
+  /** Returns the bytes of a word by its index. Letters are in lower case unless their case counts. */
   valuesOf(word: number): Uint8Array {
     return this.values.subarray(this.starts[word], this.starts[word + 1]);
   }
@@ -51,7 +54,10 @@ export class Needles {
     return this.folds.subarray(this.starts[word], this.starts[word + 1]);
   }
 
-  /** Answers whether the n-th word stands there; ASCII letters are compared without case unless it counts. */
+  /**
+   * Tells whether the word with this index stands there. ASCII letters are compared without case unless it
+   * counts.
+   */
   standsAt(word: number, text: Uint8Array, start: number): boolean {
     const from = this.starts[word] as number;
     const length = (this.starts[word + 1] as number) - from;

@@ -10,7 +10,7 @@ import type { SearchBudget } from './search-budget.ts';
 import type { SearchPlan, SearchRule } from './search-plan.ts';
 import { Verdicts } from './verdicts.ts';
 
-/** Bytes that a pattern is searched in at once; `isOver` is called between two pieces. */
+/** How many bytes a pattern is searched in at once; `isOver` is called between two pieces. */
 const pieceBytes = 32_768;
 
 /** Searches a text for the pattern of one rule at a time, and keeps the matches that pass. */
@@ -44,7 +44,8 @@ export class PatternSearch {
   }
 
   /**
-   * Answers whether the rule finds nothing in the region because it found nothing where the same bytes stood before.
+   * Tells whether the rule finds nothing in the region because it found nothing where the same bytes stood
+   * before.
    */
   isKnownIn({ detector, lookaround }: SearchRule, from: number, to: number): boolean {
     if (!this.#isKnown || !this.#verdicts) return false;
@@ -55,7 +56,9 @@ export class PatternSearch {
     return end <= this.#bytes.length && this.#isKnown(from - lookaround.before, end);
   }
 
-  /** Searches a window around a word; only near digits where each match has some. */
+  /**
+   * Searches a window around a word. Where each match of the rule has digits, it searches only near digits.
+   */
   searchWindow(rule: SearchRule, windowFrom: number, windowTo: number): void {
     const start = Math.max(0, windowFrom);
     const to = Math.min(this.#bytes.length, windowTo);
@@ -67,8 +70,8 @@ export class PatternSearch {
   }
 
   /**
-   * Finds the rule's matches that begin in the region; they may reach out of it. Returns the end of the last match or
-   * of the region.
+   * Finds the rule's matches that begin in the region; they may reach out of it. Returns the end of the last
+   * match or of the region.
    */
   search(rule: SearchRule, from: number, to: number): number {
     let at = from;
@@ -80,7 +83,7 @@ export class PatternSearch {
     return at;
   }
 
-  /** Judges a match of the pattern and keeps it if it passes. */
+  /** Judges a match of the pattern and keeps it if it passes. Returns whether it does. */
   accept(rule: SearchRule, match: RegExpExecArray, offset: number): boolean {
     const { detector } = rule;
     const secret = match[detector.group];
@@ -100,7 +103,7 @@ export class PatternSearch {
     if (!isKept) this.#budget.isComplete = false;
   }
 
-  /** Returns the first place from `from` on where a match may begin; `to` where there is none before. */
+  /** Returns the first place from `from` on where a match may begin; `to` where there is none before `to`. */
   #firstStart({ detector: { core } }: SearchRule, from: number, to: number): number {
     const coreTo = to + core.lead;
     const place = nextOf(core.alphabet, this.#bytes, from, coreTo);
@@ -108,8 +111,8 @@ export class PatternSearch {
   }
 
   /**
-   * Searches near digits only. Words like "card" stand everywhere, and most rules look for a number beside them. A
-   * match begins with its first digit, or less than `lead` bytes before it.
+   * Searches near digits only. Words like "card" stand everywhere, and most rules look for a number beside
+   * them. A match begins with its first digit, or less than `lead` bytes before it.
    */
   #searchNearDigits(rule: SearchRule, from: number, to: number, lead: number): void {
     const bytes = this.#bytes;
@@ -129,7 +132,10 @@ export class PatternSearch {
     }
   }
 
-  /** Returns the end of the last match. */
+  /**
+   * Searches a piece of the text and returns the end of its last match. Where it has none, it returns where
+   * searching began, or `to`.
+   */
   #searchPiece(rule: SearchRule, pieceStart: number, to: number): number {
     const { regex } = rule;
     const { bounds, alphabet } = rule.detector;

@@ -12,10 +12,10 @@ export interface BoundaryMatch {
   readonly spans: readonly Span[];
 }
 
-/** Finds what lies across the boundaries of pieces and is seen in none of them. */
+/** Finds what lies across the boundaries of pieces and stands as a whole in none of them. */
 export type Look = (pieces: readonly Span[]) => readonly BoundaryMatch[];
 
-/** Returns what was not found before by the same detector in the same place. */
+/** Returns what the same detector did not find before in the same place. */
 export function unseen<T extends Placed<Match>>(found: readonly T[], before: readonly Placed<Match>[]): T[] {
   if (found.length === 0) return [];
   const keys = new Set(before.map(placeKey));

@@ -3,20 +3,20 @@ import { kept } from '../../util/kept.ts';
 import { createMatcher, type Matcher } from './matcher.ts';
 
 /*
- * Finds all phrases and field names that a set of rules looks for, in one pass over a body. The matcher compares
- * ASCII without case. Single letters and words beyond ASCII are searched in the lower-cased text.
+ * Finds all phrases and field names that a set of rules looks for, in one pass over a body. The matcher
+ * compares ASCII without case. Single letters and words beyond ASCII are searched in the lower-cased text.
  */
 
-/** Letters that fold to ASCII when compared without case: long s and the kelvin sign. */
+/** Letters that become ASCII letters when compared without case: long s and the kelvin sign. */
 export const foldsToAscii = ['\u017f', '\u212a'] as const;
 
 /** The words of a set, ready for the search. */
 export interface Words {
-  /** Says whether `firstEnds` can find all words. */
+  /** Whether `firstEnds` can find all words. */
   readonly havePlaces: boolean;
-  /** Are in the order of their indices. */
+  /** The words in the order of their indices. */
   readonly list: readonly string[];
-  /** Returns an array with 1 at the index of each word in the texts; empty where there is none. */
+  /** Returns an array with 1 at the index of each word in the texts; empty where they have none. */
   find(texts: readonly Buffer[]): Uint8Array;
   /** Maps the index of each word in a text to the end of its first occurrence. */
   firstEnds(text: Buffer): ReadonlyMap<number, number>;
@@ -25,7 +25,7 @@ export interface Words {
 export class WordList {
   readonly #indexOf = new Map<string, number>();
 
-  /** Returns the index of a word, the same in any case. */
+  /** Returns the index of a word, which is the same in any case. A new word gets the next index. */
   add(word: string): number {
     const lower = fold(word);
     const known = this.#indexOf.get(lower);
@@ -39,7 +39,7 @@ export class WordList {
   }
 }
 
-/** Prepares words that are folded already; folding some words twice would change them. */
+/** Prepares the search for words that are folded already. Folding some words twice would change them. */
 function wordsOf(list: readonly string[]): Words {
   const entries = list.map((word, index) => ({ word, index }));
   const plain = entries.filter(({ word }) => isPlain(word));
@@ -83,9 +83,9 @@ function wordsOf(list: readonly string[]): Words {
 
 const noneFound = new Uint8Array(0);
 
-/** The words of a set that the texts of a body contain, found while the body is read. */
+/** The words of a set that stand in the texts of a body, found while the body is read. */
 export interface WordsFound {
-  /** Has 1 at the index of each word that occurs; may be empty where none does. */
+  /** 1 at the index of each word that occurs; may be empty where none does. */
   readonly found: Uint8Array;
   readonly hidesNames: boolean;
 }
@@ -102,8 +102,8 @@ export const findWords = (list: readonly string[], texts: readonly Buffer[]): Wo
 });
 
 /**
- * Tells whether escapes may hide a name: `{"\\u0061mount": 1}` and, for lenient parsers, `"\\x61mount"` have an
- * amount; `{"it\\u2019s": 1}` hides nothing.
+ * Tells whether escapes may hide a name: `{"\\u0061mount": 1}` and, for lenient parsers, `"\\x61mount"` have
+ * an amount; `{"it\\u2019s": 1}` hides nothing.
  */
 export const hidesNames = (text: Buffer): boolean => hiddenNameEnd(text) !== undefined;
 
@@ -121,8 +121,8 @@ export function hiddenNameEnd(text: Buffer): number | undefined {
 }
 
 /**
- * Returns the end of the first escape of an ASCII letter or digit, or of an ambiguous one. Most escapes are quotes
- * and dashes.
+ * Returns the end of the first escape of an ASCII letter or digit, or of an ambiguous one. Most escapes are
+ * quotes and dashes.
  */
 function hidingEscapeEnd(text: Buffer): number | undefined {
   for (let at = text.indexOf(escapeStart); at >= 0; at = text.indexOf(escapeStart, at + 2)) {
@@ -134,7 +134,8 @@ function hidingEscapeEnd(text: Buffer): number | undefined {
 const backslash = 0x5c;
 const escapeStart = Buffer.from('\\u');
 /**
- * Matches codes that cannot hide a name, which is searched by its ASCII letters and digits; see also `foldsToAscii`.
+ * Matches codes that cannot hide a name, which is searched by its ASCII letters and digits; see also
+ * `foldsToAscii`.
  */
 const harmlessCode = /^(?!00(?:3\d|[46][1-9a-f]|[57][\da])|017f|212a)[\da-f]{4}$/i;
 const asciiSigns = [Buffer.from('\\x')];
@@ -142,5 +143,5 @@ const hidingSigns = [...asciiSigns, ...foldsToAscii.map((it) => Buffer.from(it))
 
 const isPlain = (word: string): boolean => /^[\x20-\x7e]{2,}$/.test(word);
 
-/** Folds to lower case, composed accents, and one form of sigma. */
+/** Folds a text to lower case, composed accents, and one form of sigma. */
 const fold = (text: string): string => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');

@@ -7,63 +7,70 @@ import { type Beside, beside, createMatcher, type Matcher } from './matcher.ts';
 import { tokenRunLengthMin } from './token-runs.ts';
 import { turnedWords } from './turned-text.ts';
 
-/* Prepares a search: the words to look for, and what a hit of each means to which detector. */
+/* Plans a search: the words to look for, and what a hit of each means to which detector. */
 
-/** A detector with its compiled pattern: sticky where it has anchors, else global. */
+/** A detector with its compiled pattern, which is sticky where the detector has anchors, else global. */
 export interface SearchRule {
   readonly detector: Detector;
   readonly regex: RegExp;
   readonly index: number;
-  /** Says that matches are secrets that begin with the anchor, so that one may be cut into pieces. */
+  /** Whether matches are secrets that begin with the anchor, so that one may be cut into pieces. */
   readonly mayBeCut: boolean;
   readonly tokenBody: TokenBody | undefined;
-  /** Bytes before and behind a place that decide whether it matches there; infinite where findings of others do. */
+  /**
+   * How many bytes before and behind a place decide whether the rule matches there; infinite where findings
+   * of others do.
+   */
   readonly lookaround: { readonly before: number; readonly after: number };
 }
 
 /**
- * Meaning of a word's hit for one rule: a match may begin there, or be near, or the word is one. All that judges most
- * hits stands here, since following a rule to its detector for each would cost more.
+ * What a word's hit means to one rule: a match may begin there, or be near, or the word is one. All that
+ * decides about most hits stands here, since following a rule to its detector for each hit would cost more.
  */
 export interface Use {
   readonly rule: SearchRule;
   readonly kind: 'anchor' | 'keyword' | 'match';
   readonly wordLength: number;
-  /** Spelling that the word must have; undefined where any case will do, and where the matcher compares it. */
+  /**
+   * The spelling that the word must have; undefined where any case will do, and where the matcher compares
+   * it.
+   */
   readonly exact: Buffer | undefined;
-  /** Says that an anchor counts only where a token may begin. */
+  /** Whether an anchor counts only where a token may begin. */
   readonly startsToken: boolean;
   /**
-   * Says that the word repeats one character. Only the first and last place in a longer run count, since zeros in
-   * base64 are such runs.
+   * Whether the word repeats one character. Then only the first and last place in a longer run count, since
+   * zeros in base64 are such runs.
    */
   readonly isRun: boolean;
-  /** Says that an anchor alone tells that a secret begins, because it is no word of ordinary text. */
+  /** Whether an anchor alone tells that a secret begins, because it is no word of ordinary text. */
   readonly isTelling: boolean;
-  /** Says that names of code may begin with the anchor, as `pathIndex` does with `path`. */
+  /** Whether names of code may begin with the anchor, as `pathIndex` does with `path`. */
   readonly mayBeginWord: boolean;
-  /** Says that a keyword counts only as a word of its own. */
+  /** Whether a keyword counts only as a word of its own. */
   readonly isWholeWord: boolean;
-  /** Bytes around a keyword that are searched. */
+  /** How many bytes around a keyword are searched. */
   readonly window: Detector['window'];
   /**
-   * Says that every match contains the keyword, so that it begins no earlier than the bytes before the keyword allow.
+   * Whether every match contains the keyword. Then it begins no earlier than the bytes before the keyword
+   * allow.
    */
   readonly isOfMatch: boolean;
 }
 
 /**
- * Length from which an anchor in its own case begins a secret even inside a word: otherwise a letter before it would
- * hide the secret.
+ * The length in bytes from which an anchor in its own case begins a secret even inside a word. Otherwise a
+ * letter before it would hide the secret.
  */
 const unmistakableLength = 6;
 
-/** Notes of a search for each rule, at the rule's index. */
+/** What a search notes for each rule, at the rule's index. */
 interface Room {
-  /** End of what the rule has matched, and how many anchors before that end may still be tried. */
+  /** The end of what the rule has matched, and how many anchors before that end may still be tried. */
   readonly matchedTo: Int32Array;
   readonly retriesLeft: Int32Array;
-  /** The rule's window that is still to be searched; it ends below 0 where there is none. */
+  /** The rule's window that is still to be searched. Its end is below 0 where there is none. */
   readonly windowFrom: Int32Array;
   readonly windowTo: Int32Array;
 }
@@ -72,7 +79,7 @@ interface Room {
 interface Single {
   readonly byte: number;
   readonly uses: readonly Use[];
-  /** Flag of the outline of texts in which this byte may occur. */
+  /** The flag that the outline of a text has where this byte may occur. */
   readonly flag: number;
 }
 
@@ -80,22 +87,25 @@ interface Single {
 export interface SearchPlan {
   readonly matcher: Matcher;
   readonly usesOfWord: readonly (readonly Use[])[];
-  /** SHA-256 of texts that are no findings. */
+  /** The SHA-256 digests of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
-  /** Words of one byte, which the matcher does not take; nothing finds them faster than `indexOf`. */
+  /** The words of one byte, which the matcher does not take. Nothing finds them faster than `indexOf`. */
   readonly singles: readonly Single[];
-  /** Uses of words at the start of a long run of letters and digits, by their two bytes, the first one lower. */
+  /**
+   * The uses of words at the start of a long run of letters and digits, by their two bytes. The first byte is
+   * the lower one.
+   */
   readonly runUses: ReadonlyMap<number, readonly Use[]>;
   readonly digitRules: readonly SearchRule[];
-  /** Rules that are searched around the findings of others. */
+  /** The rules that are searched around the findings of others. */
   readonly nearRules: readonly SearchRule[];
-  /** Ids of all detectors, also of those not used here, which redaction markers may name. */
+  /** The ids of all detectors, even of those not used here, which redaction markers may name. */
   readonly ids: ReadonlySet<string>;
-  /** Index of the word with which redaction markers begin. */
+  /** The index of the word with which redaction markers begin. */
   readonly markerWord: number;
-  /** Index of the first of the `turnedWords`; the others follow it. */
+  /** The index of the first of the `turnedWords`; the others follow it. */
   readonly firstTurned: number;
-  /** Room for `Search`, of which only one runs at a time. */
+  /** The notes of `Search`, of which only one runs at a time. */
   readonly room: Room;
 }
 
@@ -131,8 +141,8 @@ export function planSearch(
 }
 
 /**
- * Tells rules whose anchors are two bytes that begin a long run of letters and digits, so that they are searched only
- * there.
+ * Tells whether all anchors of a rule are two bytes that begin a long run of letters and digits. Such a rule
+ * is searched only there.
  */
 const beginsRun = ({
   detector: { anchors, anchorCase, boundary, runLength },
@@ -155,7 +165,10 @@ function singleOf(word: string, uses: readonly Use[]): Single {
   return { byte: word.charCodeAt(0), uses, flag: singleFlags[word] ?? anyFlag };
 }
 
-/** Prepares the search for the words of more than one byte, the redaction marker, and the turned words at the end. */
+/**
+ * Prepares the search for the words of more than one byte, the redaction marker, and behind these the turned
+ * words.
+ */
 function wordSearchOf(
   usesOf: ReadonlyMap<string, readonly Use[]>,
   marker: string,
@@ -176,7 +189,7 @@ function wordSearchOf(
   };
 }
 
-/** Returns what all uses of a word need beside it; redaction markers, which have no use, need nothing. */
+/** Returns what all uses of a word need beside it. Redaction markers, which have no use, need nothing. */
 function neededBeside(uses: readonly Use[]): Beside {
   if (uses.length === 0) return beside.anything;
   if (uses.every(({ isWholeWord, kind }) => kind === 'keyword' && isWholeWord)) return beside.ends;
@@ -192,8 +205,8 @@ interface Spelling {
 }
 
 /**
- * Returns a word as it is searched. Where all uses want an exact case, each spelling is a word of its own. Prefixes
- * of two letters stand everywhere in another case, which the matcher rules out at once.
+ * Returns a word as it is searched. Where all uses want an exact case, each spelling is a word of its own.
+ * Prefixes of two letters stand everywhere in another case, which the matcher rules out at once.
  */
 function spellingsOf(word: string, uses: readonly Use[]): readonly Spelling[] {
   if (uses.some(({ exact }) => exact === undefined)) return [{ word, uses, isInCase: false }];
@@ -234,17 +247,22 @@ function usesOfWords(rules: readonly SearchRule[]): Map<string, Use[]> {
 
 const run = /^(.)\1{7,}$/s;
 const beyondAscii = /[\u0080-\uffff]/;
-/** Matches `AKIA`: of the few words that begin so, none goes on as a token does. */
+/**
+ * Matches `AKIA` and other anchors in capitals. Few words begin so, and none of them goes on as a token does.
+ */
 const capitals = /^[A-Z]{4,}$/;
 const tellingLengthMin = 4;
 
-/** Tells anchors that no ordinary text has: `ghp_` and `AKIA`, but not `key`, `EAA`, `v2.` or `----`. */
+/**
+ * Tells whether no ordinary text has an anchor. `ghp_` and `AKIA` are such anchors; `key`, `EAA`, `v2.` and
+ * `----` are not.
+ */
 const isTelling = (anchor: string): boolean =>
   anchor.length >= tellingLengthMin && /[A-Za-z]/.test(anchor) && !/^[A-Z]?[a-z]+$/.test(anchor);
 
 /**
- * Returns the spellings of a word in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ LE`. Words
- * of ASCII need only one.
+ * Returns the spellings of a word in a sentence, at its beginning, and in capitals: `né le`, `Né le`, `NÉ
+ * LE`. A word of ASCII needs only one.
  */
 function casesOf(word: string): string[] {
   if (!beyondAscii.test(word)) return [word];
@@ -253,7 +271,7 @@ function casesOf(word: string): string[] {
   return [word, lower, first.toUpperCase() + lower.slice(first.length), upper];
 }
 
-/** Returns the window in bytes, doubled where letters have two or three bytes. */
+/** Returns the window in bytes, doubled where the letters of the word have two or three bytes. */
 function windowOf(word: string, window: Detector['window']): Detector['window'] {
   return isWide(word) ? { before: 2 * window.before, after: 2 * window.after } : window;
 }
@@ -261,8 +279,8 @@ function windowOf(word: string, window: Detector['window']): Detector['window'] 
 const isWide = (word: string): boolean => Buffer.byteLength(word) >= 1.5 * word.length;
 
 /**
- * Returns the plan with some rules changed, or left out where the new rule is undefined. The rest is shared: above
- * all the tables of the matcher, and the room for searches, since a rule keeps its index.
+ * Returns the plan with some rules changed, or left out where the new rule is undefined. The rest is shared,
+ * above all the tables of the matcher. The notes of searches are shared too, since a rule keeps its index.
  */
 export function tunePlan(
   plan: SearchPlan,
@@ -288,16 +306,18 @@ export function tunePlan(
   };
 }
 
-/** Folds only ASCII, as the matcher does; other letters have a case in their bytes. */
+/**
+ * Folds a word to lower case, as the matcher does: only in ASCII. Other letters have a case in their bytes.
+ */
 const folded = (word: string): string =>
   /[A-Z]/.test(word) ? word.replace(/[A-Z]+/g, (letters) => letters.toLowerCase()) : word;
 
-/** Makes a rule; `index` is its place among all, where a search notes things about it. */
+/** Creates a rule. `index` is its place among all rules, where a search notes things about it. */
 export function toRule(detector: Detector, index: number): SearchRule {
   const place = detector.anchors.length > 0 ? 'y' : 'g';
   const indices = detector.group > 0 ? 'd' : '';
   const { anchors, class: dataClass, confidence, group, isGeneric, pattern, flags, lookahead } = detector;
-  // At an anchor the lookahead is known to match.
+  // At an anchor, the lookahead is known to match.
   const source = place === 'g' && lookahead ? `${lookahead}(?:${pattern})` : pattern;
   const mayBeCut =
     anchors.length > 0 && dataClass === 'SECRETS' && confidence !== 'low' && group === 0 && !isGeneric;
@@ -312,8 +332,8 @@ export function toRule(detector: Detector, index: number): SearchRule {
 }
 
 /**
- * Bytes beside those the pattern looks at: escapes before an anchor, the end of a keyword's word, separators of
- * digits.
+ * How many bytes count beside those that the pattern looks at. They are escapes before an anchor, the end of
+ * a keyword's word, or separators of digits.
  */
 const besidePattern = 16;
 

@@ -1,11 +1,11 @@
 import type { PatternSearch } from './pattern-search.ts';
 import type { SearchPlan, SearchRule } from './search-plan.ts';
 
-/** Joins the surroundings of keywords to windows, each of which is searched once. */
+/** Joins the surroundings of keywords into windows, each of which is searched once. */
 export class SearchWindows {
   readonly #room: SearchPlan['room'];
   readonly #patterns: PatternSearch;
-  /** Rules with a window that is still to be searched. */
+  /** The rules with a window that is still to be searched. */
   readonly #waiting: SearchRule[] = [];
   #isRoomClear = false;
 
@@ -14,7 +14,9 @@ export class SearchWindows {
     this.#patterns = patterns;
   }
 
-  /** Adds a region to the rule's window, or begins another one behind it. Regions come roughly in order. */
+  /**
+   * Adds a region to the rule's window, or begins another window behind it. Regions come roughly in order.
+   */
   widen(rule: SearchRule, from: number, to: number): void {
     const { windowFrom, windowTo } = this.#room;
     // Most texts need no room, so it is cleared when it is first needed.
@@ -34,7 +36,7 @@ export class SearchWindows {
     windowTo[index] = to;
   }
 
-  /** Marks the surroundings of other detectors' findings for a search with this rule. */
+  /** Marks the surroundings of other detectors' findings, so that this rule searches them. */
   lookAround(rule: SearchRule): void {
     const { near, window } = rule.detector;
     const { matches, hints } = this.#patterns.finds;

@@ -12,7 +12,10 @@ import { findTokenStarts } from './token-runs.ts';
 import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
 import { inTurned, TurnedPlaces, type TurnedWord, turnedWords } from './turned-text.ts';
 
-/** Searches a text, and once more, turned back, the stretches of it that may be written backwards or in ROT13. */
+/**
+ * Searches a text. Stretches of it that may be written backwards or in ROT13 are turned back and searched
+ * once more.
+ */
 export function searchText(
   plan: SearchPlan,
   bytes: Buffer,
@@ -27,7 +30,8 @@ export function searchText(
   for (const stretch of search.turned.stretches()) {
     if (!complete) break;
     const text = stretch.turning.turn(bytes.subarray(stretch.start, stretch.end));
-    // What begins like a secret in a text that was turned back says nothing: nobody turns a text twice.
+    // What begins like a secret in a text that was turned back proves nothing, since nobody turns a text
+    // twice.
     const other = new Search(plan, text, outlineOf(text), limits).run();
     matches = [...matches, ...inTurned(stretch, other.matches)];
     complete = other.complete;
@@ -35,7 +39,7 @@ export function searchText(
   return { ...found, matches: matches.toSorted((a, b) => a.start - b.start), complete };
 }
 
-/** Searches one text, once: finds the places of words, and has patterns tried there. */
+/** Searches one text once. It finds the places of words, and has patterns tried there. */
 class Search {
   readonly #plan: SearchPlan;
   readonly #bytes: Buffer;
@@ -44,9 +48,9 @@ class Search {
   readonly #patterns: PatternSearch;
   readonly #anchors: AnchorSearch;
   readonly #windows: SearchWindows;
-  /** Places of words that begin a secret in a text that was turned, if there are any. */
+  /** The places of words that begin a secret in a text that was turned; undefined where there are none. */
   turned: TurnedPlaces | undefined;
-  /** End of the last redaction marker. */
+  /** The end of the last redaction marker. */
   #markedTo = 0;
 
   constructor(plan: SearchPlan, bytes: Buffer, outline: Outline, limits: FindLimits, earlier?: Earlier) {
@@ -135,7 +139,7 @@ class Search {
 
   #hit(uses: readonly Use[], start: number): void {
     const bytes = this.#bytes;
-    /** The answers are shared by all rules of the word. */
+    /** What `mayStartToken` and `standsAsWord` tell, which holds for all rules of the word. */
     let isStart: boolean | undefined;
     let isWord: boolean | undefined;
     for (const use of uses) {
@@ -171,13 +175,13 @@ class Search {
   }
 }
 
-/** Answers whether the run goes on on both sides. */
+/** Tells whether the run of one character goes on on both sides of the word. */
 function isAmidRun({ wordLength }: Use, bytes: Buffer, start: number): boolean {
   const byte = bytes[start];
   return bytes[start - 1] === byte && bytes[start + wordLength] === byte;
 }
 
-/** Answers whether a match may contain the keyword that stands there. */
+/** Tells whether a match may contain the keyword that stands there. */
 function fitsBeside(
   { detector: { besideKeyword } }: SearchRule,
   bytes: Buffer,
@@ -189,7 +193,7 @@ function fitsBeside(
   return has(before, bytes[start - 1] as number) && has(behind, bytes[end] as number);
 }
 
-/** Returns how far before a keyword a match may begin. */
+/** Returns how many bytes before a keyword a match may begin. */
 function reachBefore({ rule, window, isOfMatch }: Use, bytes: Buffer, start: number): number {
   if (!isOfMatch) return window.before;
   return start - beginOf(rule.detector.alphabet, bytes, Math.max(0, start - window.before), start);

@@ -2,8 +2,8 @@ import { isAlphanumeric } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
 
 /*
- * Finds where long runs of letters and digits begin. Words of two letters that begin such runs are searched only
- * there, since they stand everywhere else too.
+ * Finds where long runs of letters and digits begin. Words of two letters that begin such runs are searched
+ * only there, since they stand everywhere else too.
  */
 
 export const tokenRunLengthMin = 20;
@@ -11,7 +11,7 @@ const margin = { before: tokenRunLengthMin - 1, after: 0 };
 
 const backslash = 0x5c;
 const percent = 0x25;
-/** Bytes of an escape behind its first character: `\n`, `%3D`, `\u003d`. */
+/** How many bytes an escape may have behind its first character: `\n`, `%3D`, `\u003d`. */
 const escapeLengths = { [backslash]: [1, 5], [percent]: [2] } as const;
 const noEscape: readonly number[] = [];
 

@@ -1,9 +1,9 @@
 import { isAlphanumeric, isHexDigit, isLetter, isLower, isUpper } from '../kernel/bytes.ts';
 
 /*
- * Tells where a token may begin. `\b` in a pattern rejects a token behind the `n` of an escaped line feed (`\nghp_…`)
- * or the `D` of `%3D`; raw bodies are full of both. An underscore joins words and ends them, as a dash does. Bytes
- * are looked up, so that a hit inside a longer word costs no string.
+ * Tells where a token may begin. `\b` in a pattern rejects a token behind the `n` of an escaped line feed
+ * (`\nghp_…`) or the `D` of `%3D`; raw bodies are full of both. An underscore joins words and ends them, as a
+ * dash does. Bytes are looked up, so that a hit inside a longer word costs no string.
  */
 
 const backslash = 0x5c;
@@ -11,24 +11,28 @@ const percent = 0x25;
 const letterU = 0x75;
 
 /**
- * Answers whether the byte at `start` does not continue a word, or only seems to because an escape ends before it.
+ * Tells whether the byte at `start` does not continue a word, or only seems to because an escape ends before
+ * it.
  */
 export function mayStartToken(bytes: Uint8Array, start: number): boolean {
   return !isAlphanumeric(bytes[start - 1]) || endsEscape(bytes, start);
 }
 
 /**
- * Answers whether the bytes are a word of their own, or a word within a name (`tax_id`, `customerSin`, `sinNumber`,
- * `CPF1`, `passnr`). Letters beyond ASCII separate, as in languages that write words together.
+ * Tells whether the bytes are a word of their own, or a word within a name (`tax_id`, `customerSin`,
+ * `sinNumber`, `CPF1`, `passnr`). Letters beyond ASCII separate, as in languages that write words together.
  */
 export function standsAsWord(bytes: Uint8Array, start: number, end: number): boolean {
   if (!mayStartToken(bytes, start) && !isHump(bytes, start)) return false;
   return !isLetter(bytes[end]) || isHump(bytes, end) || isNumberWord(bytes, end);
 }
 
-/** Letters of the longest number word. */
+/** The number of letters in the longest number word. */
 const numberWordMax = 6;
-/** Words for "number" that are written directly behind the word they belong to, as numbers: see `numberOf`. */
+/**
+ * Words for "number" that are written directly behind the word they belong to. They are kept as numbers; see
+ * `numberOf`.
+ */
 const numberWords: ReadonlySet<number> = new Set(
   'id nbr no nr num number numer numero nummer'.split(' ').map((word) => numberOf(Buffer.from(word), 0)),
 );
@@ -44,7 +48,10 @@ function isNumberWord(bytes: Uint8Array, start: number): boolean {
   return (initial === letterI || initial === letterN) && numberWords.has(numberOf(bytes, at));
 }
 
-/** Returns the letters from `start` on, without case, as the digits of a number; -1 where they are too many. */
+/**
+ * Returns the letters from `start` on, without case, as the digits of a number. Returns -1 where they are too
+ * many.
+ */
 function numberOf(bytes: Uint8Array, start: number): number {
   let number = 0;
   let end = start;
@@ -55,15 +62,15 @@ function numberOf(bytes: Uint8Array, start: number): number {
   return number;
 }
 
-/** Answers whether neither a letter nor a digit stands beside the bytes. */
+/** Tells whether neither a letter nor a digit stands beside the bytes. */
 export function standsAlone(bytes: Uint8Array, start: number, end: number): boolean {
   return !isAlphanumeric(bytes[end]) && mayStartToken(bytes, start);
 }
 
-/** Tells where a small letter meets a capital. */
+/** Tells whether a small letter meets a capital at `at`. */
 const isHump = (bytes: Uint8Array, at: number): boolean => isLower(bytes[at - 1]) && isUpper(bytes[at]);
 
-/** Tells the end of `\n`, `\t` and the like, `%3D` or `\u003d`. */
+/** Tells whether an escape ends at `end`: `\n`, `\t` and the like, `%3D` or `\u003d`. */
 function endsEscape(bytes: Uint8Array, end: number): boolean {
   if (bytes[end - 2] === backslash && 'bfnrt'.includes(String.fromCharCode(bytes[end - 1] ?? 0))) return true;
   if (!hexBefore(bytes, end, 2)) return false;

@@ -3,15 +3,16 @@ import { byteSet, digits, isDigit, lowerCase, upperCase } from '../kernel/bytes.
 import type { Match } from './found.ts';
 
 /*
- * Secrets in a text that was turned: written backwards, or with each letter moved by 13 places (ROT13). Any text can
- * be read so, which would double the search. So the matcher looks for the beginnings of secrets in their turned form
- * along with all other words, and only around one of them is the text turned back and searched once more.
+ * Finds secrets in a text that was turned: written backwards, or with each letter moved by 13 places (ROT13).
+ * Any text can be read so, which would double the search. So the matcher looks for the beginnings of secrets
+ * in their turned form along with all other words. Only around one of them is the text turned back and
+ * searched once more.
  */
 
-/** Turns a text; doing it twice gives the text again. */
+/** A way to turn a text. Doing it twice gives the text again. */
 interface Turning {
   turn(bytes: Buffer): Buffer;
-  /** Says that the text goes the other way, so that a secret stands before its beginning. */
+  /** Whether the text runs backwards, so that a secret stands before its beginning. */
   readonly isBackwards: boolean;
 }
 
@@ -26,8 +27,8 @@ export const turnings: readonly Turning[] = [
 ];
 
 /**
- * Beginnings of secrets that most agents have, and names before a value of no form. They are few, because each word
- * costs a little time in every text.
+ * Beginnings of secrets that most agents have, and names before a value of no form. They are few, because
+ * each word costs a little time in every text.
  */
 const beginnings = [
   ...['AKIA', 'ASIA', 'AIza', 'GOCSPX-', 'ATATT3', '-----BEGIN '],
@@ -57,16 +58,19 @@ export const turnedWords: readonly TurnedWord[] = turnings.flatMap((turning) =>
   beginnings.map((word) => ({ word: turning.turn(Buffer.from(word)).toString(), turning })),
 );
 
-/** Limits the places that are looked at in one text. */
+/** Bound on the places that are looked at in one text. */
 const placesMax = 64;
-/** A shorter beginning counts only beside so many bytes of a token with a digit in them. */
+/**
+ * The length from which a beginning counts by itself. A shorter one counts only beside `tokenBytesMin` bytes
+ * of a token with a digit in them.
+ */
 const longBeginning = 7;
 const tokenBytesMin = 12;
 const isOfToken = byteSet(`${digits}${letters}+/=-_.`);
-/** Bytes that are turned back on the side of the secret, and on the other one. */
+/** How many bytes are turned back on the side of the secret, and on the other side. */
 const reach = 4096;
 const reachBeside = 256;
-/** Bytes between the beginning and a match that it is of: a name, a sign and quotes. */
+/** Bound on the bytes between a beginning and its match: a name, a sign and quotes. */
 const gapMax = 8;
 
 /** A stretch of a text that is turned back, and the beginnings in it. */
@@ -107,7 +111,10 @@ export class TurnedPlaces {
     });
   }
 
-  /** Tells a beginning that no text has by chance, or one with a token that goes on in the turned direction. */
+  /**
+   * Tells whether a secret may begin there. No text has a long beginning by chance; behind a short one a
+   * token must go on in the turned direction.
+   */
   #mayBeSecret({ start, end }: Span, { isBackwards }: Turning): boolean {
     if (end - start >= longBeginning) return true;
     const [first, step] = isBackwards ? [start - 1, -1] : [end, 1];
@@ -121,7 +128,10 @@ export class TurnedPlaces {
   }
 }
 
-/** Places the matches of a stretch that was turned back where they stand; only secrets with a beginning count. */
+/**
+ * Returns the matches of a stretch that was turned back, at their places in the text. Only secrets with a
+ * beginning count.
+ */
 export function inTurned(
   { start, end, turning, places }: TurnedStretch,
   matches: readonly Match[],

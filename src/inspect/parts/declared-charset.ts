@@ -1,8 +1,8 @@
 import { multipartParts } from '../decode/multipart-parts.ts';
 
 /*
- * Reads the declared character set of content. Where a set does not write ASCII as ASCII, nothing can be
- * found in it.
+ * Reads the declared character set of content. Nothing can be found in content whose set does not write ASCII
+ * as ASCII.
  */
 
 /** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="x"`, `charset*=us-ascii'en'x`. */
@@ -21,7 +21,7 @@ const noSet = /^(?:usascii|ascii\d?|[78]bit|binary|none|null|undefined|default|a
 
 /** Matches the declaration that XML begins with (XML, 2.8), perhaps behind a mark of UTF-8. */
 const xmlDeclaration = /^(?:\xef\xbb\xbf)?<\?xml\s[^>]{0,256}?\bencoding\s*=\s*["']([^"'>]{1,64})["']/;
-/** Sign of XML in EBCDIC (XML, appendix F), which parsers recognise without being told: `<?xm`. */
+/** The sign of XML in EBCDIC (XML, appendix F): `<?xm`. Parsers recognise it without being told. */
 const ebcdicXml = Buffer.from([0x4c, 0x6f, 0xa7, 0x94]);
 const declarationBytesMax = 512;
 
@@ -38,7 +38,10 @@ export function hasUnreadCharset(bytes: Buffer, contentType: string): boolean {
   return false;
 }
 
-/** XML names its own encoding, and parsers follow it where the content type says nothing else. */
+/**
+ * Tells whether XML names an encoding of its own that is not read. Parsers follow it where the content type
+ * names none.
+ */
 function isUnreadXml(bytes: Buffer, start: number): boolean {
   if (bytes.subarray(start, start + ebcdicXml.length).equals(ebcdicXml)) return true;
   const [, name] = xmlDeclaration.exec(bytes.toString('latin1', start, start + declarationBytesMax)) ?? [];

@@ -16,27 +16,33 @@ import type { Match } from '../match/engine.ts';
 const namePattern = String.raw`[\w.%+[\]-]{1,128}=`;
 const beginsLikeForm = new RegExp(`^${namePattern}`);
 const beginsField = new RegExp(`^&${namePattern}`);
-/** Contains the characters that programs write unescaped in a form. */
+/** 1 for each character that programs write unescaped in a form. */
 const isOfForm = byteSet(`${digits}${lowerCase}${upperCase}-._~!*%+&=[]:/@,?$`);
 const nameBytesMax = 130;
 const ampersand = 0x26;
-/** An ampersand is no field end inside quotes, nor in a password that an `@` follows. */
+/** The quotes inside which an ampersand is no field end. Neither is one in a password that an `@` follows. */
 const quotes = new Set([0x22, 0x27, 0x60]);
 const atSign = 0x40;
 
 export interface FormFields {
-  /** Returns the match up to the end of its field; the same match where it ends in it. */
+  /** Returns the match up to the end of its field; the same match where it ends in the field. */
   within(view: View, match: Match): Match;
   /** Returns the view with its fields set apart. */
   apart(view: View): View;
 }
 
-/** Creates the field reader of a form body; undefined for text that a client sends with its default type. */
+/**
+ * Creates the field reader of a form body. Returns undefined for other text, which a client sends with its
+ * default type.
+ */
 export function formFields(source: Buffer): FormFields | undefined {
   if (!beginsLikeForm.test(source.toString('latin1', 0, nameBytesMax))) return undefined;
   if (runEnd(source, 0, isOfForm) < source.length) return undefined;
 
-  /** Returns the next ampersand between two fields before `to`, or -1. An escaped ampersand is none. */
+  /**
+   * Returns the next ampersand between two fields before `to`, or -1. An escaped ampersand separates no
+   * fields.
+   */
   function nextField(view: View, from: number, to: number): number {
     let sign = view.bytes.indexOf(ampersand, from);
     for (; sign >= 0 && sign < to; sign = view.bytes.indexOf(ampersand, sign + 1)) {

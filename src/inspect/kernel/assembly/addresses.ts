@@ -10,12 +10,12 @@ const publicAddress: i32 = 9;
 const dot: i32 = 0x2e;
 const slash: i32 = 0x2f;
 
-/** End of the address that was read last. */
+/** The end of the address that was read last. */
 export let addressEnd: i32 = 0;
 
 /**
- * Returns the mark of an IPv4 address or range that is written there and ends at `addressEnd`; -1 for none, and for
- * loopback and similar ones.
+ * Returns the mark of an IPv4 address or range that begins at `start` and ends at `addressEnd`. Returns -1
+ * for none, and for loopback and similar ones.
  */
 export function addressAt(start: i32): i32 {
   let address: u32 = 0;
@@ -41,8 +41,8 @@ export function addressAt(start: i32): i32 {
 }
 
 /**
- * Returns the mark by RFC 1918, RFC 6598, and the address where clouds serve credentials; -1 for an address without
- * meaning.
+ * Returns the mark of an address, by RFC 1918, RFC 6598, and the address where clouds serve credentials; -1
+ * for one without meaning.
  */
 function markOf(address: u32, isRange: bool): i32 {
   if (address >> 16 === 0xa9fe) return address === 0xa9fea9fe ? metadataAddress : -1;
@@ -54,7 +54,7 @@ function markOf(address: u32, isRange: bool): i32 {
   return isRange ? -1 : publicAddress;
 }
 
-/** Tells four octal digits of which the first makes a file run as its user or group. */
+/** Tells whether a word is four octal digits, the first of which makes a file run as its user or group. */
 export function isSetuidMode(start: i32, endOfWord: i32): bool {
   if (endOfWord - start !== 4) return false;
   for (let at = start; at < endOfWord; at += 1) if ((textByteAt(at) & 0xf8) !== 0x30) return false;

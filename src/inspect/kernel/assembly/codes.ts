@@ -2,17 +2,17 @@ import { addTo, codesList } from './places';
 import { betweenCodes, byteAt, furtherTraitsOf, isDigitByte, isHexDigitByte, ofCodes } from './traits';
 
 /*
- * Finds bytes written as numbers (src/inspect/decode/forms/char-codes.ts): runs with enough codes of text, in decimal
- * or hexadecimal.
+ * Finds bytes written as numbers (src/inspect/decode/forms/char-codes.ts): runs with enough codes of text, in
+ * decimal or hexadecimal.
  */
 
-/** Is longer than a UUID. */
+/** Bytes of a run, at least: more than a UUID has. */
 const runBytesMin: i32 = 37;
 const codesMin: i32 = 12;
 
 const allBits: u64 = ~0;
 
-/** End of the run that was looked at last. */
+/** The end of the run that was looked at last. */
 let runEnd: i32 = 0;
 
 export function beginCodes(): void {
@@ -20,8 +20,8 @@ export function beginCodes(): void {
 }
 
 /**
- * Takes the digits of the block at `block`, one bit each; `codes` are the bytes that are `ofCodes`. Short runs within
- * the block are skipped.
+ * Takes the digits of the block at `block`, one bit each; `codes` are the bytes that are `ofCodes`. Short
+ * runs within the block are skipped.
  */
 export function takeDigits(block: i32, digits: u64, codes: u64, length: i32): void {
   const first = codes & ~(codes + 1);

@@ -2,19 +2,19 @@ import { addTo, escapesList } from './places';
 import { byteAt, isAlphanumericByte, isDigitByte, isHexDigitByte, isLetterByte } from './traits';
 
 /*
- * Finds signs that may begin an escape, by the bytes behind them. Most backslashes, `%` and `&` of code, and nearly
- * all letters beyond ASCII, begin none. The decoders in src/inspect/decode read them.
+ * Finds signs that may begin an escape, by the bytes behind them. Most backslashes, `%` and `&` of code, and
+ * nearly all letters beyond ASCII, begin none. The decoders in src/inspect/decode read the escapes.
  */
 
 const space: i32 = 0x20;
 const homoglyphsMax: i32 = 64;
 
-// Flag of the whole text, as in src/inspect/kernel/outline.ts.
+// The flag of a right-to-left override in the text, as in src/inspect/kernel/outline.ts.
 const hasOverride: u32 = 1 << 16;
 
 /**
- * Adds those of `signs`, one bit each in the block at `block`, that may begin an escape; returns the flag of a
- * right-to-left override.
+ * Adds those of `signs`, one bit each in the block at `block`, that may begin an escape. Returns the flag of
+ * a right-to-left override, or 0.
  */
 export function takeEscapes(block: i32, signs: u64): u32 {
   let flags: u32 = 0;
@@ -48,7 +48,7 @@ function isBehindBackslash(at: i32, next: i32): bool {
   return next === 0x65 && after === 0x5b;
 }
 
-/** Tells characters beyond ASCII that are invisible or look like ASCII, by their first bytes. */
+/** Tells whether a character beyond ASCII may be invisible or look like ASCII, by its first bytes. */
 function mayBeOther(at: i32, lead: i32): bool {
   const second = byteAt(at + 1);
   const third = byteAt(at + 2);
@@ -76,15 +76,15 @@ function mayBeOther(at: i32, lead: i32): bool {
   );
 }
 
-/** Tells digits of the scripts of India, and of Thai and Lao. */
+/** Tells whether a character is a digit of a script of India, or of Thai or Lao. */
 function isDigitOfScript(second: i32, third: i32): bool {
   if (second >= 0xb8) return (second === 0xb9 || second === 0xbb) && third >= 0x90 && third <= 0x99;
   return second >= 0xa5 && (second & 1) !== 0 && third >= 0xa6 && third <= 0xaf;
 }
 
 /**
- * Answers whether a word of two-byte letters begins there with ASCII letters before it, behind it, or in the next
- * word.
+ * Tells whether a word of two-byte letters begins at a place, with ASCII letters before it, behind it, or in
+ * the next word.
  */
 function mayBeHomoglyph(at: i32): bool {
   const before = byteAt(at - 1);

@@ -15,11 +15,11 @@ import {
 } from './traits';
 
 /*
- * Finds line ends at which a token may go on (src/inspect/decode/forms/split-lines.ts), or which may end a table
- * header (src/inspect/decode/tables/delimited.ts). It may report too many, never too few.
+ * Finds line ends at which a token may go on (src/inspect/decode/forms/split-lines.ts), or which may end a
+ * table header (src/inspect/decode/tables/delimited.ts). It may report too many, never too few.
  */
 
-// Flag of the whole text, as in src/inspect/kernel/outline.ts.
+// The flag of uuencoded content in the text, as in src/inspect/kernel/outline.ts.
 const hasUuencode: u32 = 1 << 29;
 
 const tab: i32 = 0x09;
@@ -29,27 +29,27 @@ const space: i32 = 0x20;
 const quote: i32 = 0x22;
 const pipe: i32 = 0x7c;
 
-/** Lengths of lines of one length, and of the first part of a token that goes on behind its line. */
+/** Bounds on the length of lines of one length, and on the parts of a token that goes on behind its line. */
 const lengthMin: i32 = 3;
 const lengthMax: i32 = 40;
 const leftLengthMin: i32 = 8;
 const partLengthMax: i32 = 512;
 const rightLengthMin: i32 = 3;
-/** Limits of the names in a table header. */
+/** Bounds on the names in a table header. */
 const nameBytesMax: i32 = 64;
 const namesMax: i32 = 128;
 const wordsMax: i32 = 6;
-/** Width of a line that begins before the piece. */
+/** The width of a header that begins before the piece. */
 const anyWidth: i32 = -1;
 
 /**
- * State of the last line: the line end before it, its first byte behind the indentation, and whether a token is cut
- * at that line end.
+ * The state of the last line: the line end before it, its first byte behind the indentation, and whether a
+ * token is cut at that line end.
  */
 let lineBreak: i32 = -1;
 let lineStart: i32 = 0;
 let isCut: bool = false;
-/** The same for the line before it, and its end. */
+/** The state of the line before it, with the end of that line. */
 let breakBefore: i32 = -1;
 let startBefore: i32 = 0;
 let endBefore: i32 = 0;
@@ -66,8 +66,8 @@ export function beginLines(): void {
 }
 
 /**
- * Takes the line end at `at`; returns the flag of the end of uuencoded content. Nearly all are passed over without a branch, because the ends of lines cannot be
- * predicted.
+ * Takes the line end at `at`. Returns the flag of the end of uuencoded content, or 0. Nearly all line ends
+ * are passed over without a branch, because the processor cannot predict where lines end.
  */
 export function takeLineEnd(at: i32, length: i32): u32 {
   const end = byteAt(at - 1) === carriageReturn ? at - 1 : at;
@@ -95,7 +95,7 @@ export function takeLineEnd(at: i32, length: i32): u32 {
     isHeader(at, delimiters, length)
   )
     addTo(headersList, at);
-  // A line without content stands before the end.
+  // The end of uuencoded content has a line without content before it.
   return lineLength <= 1 && (load<u32>(textAt + next) & 0xffffff) === 0x646e65 ? hasUuencode : 0;
 }
 
@@ -114,7 +114,7 @@ function blanksAt(at: i32): i32 {
   );
 }
 
-/** Answers whether eight token bytes stand before `end`, or a space, behind which they may stand. */
+/** Tells whether eight bytes of a token stand before `end`, or a space, before which they may stand. */
 function endsInToken(end: i32): bool {
   if (byteAt(end - 1) === space) return true;
   const bytes = v128.load(textAt + end - 16);
@@ -154,7 +154,7 @@ function isMadeOf(trait: i32, start: i32, count: i32): bool {
   return true;
 }
 
-/** Answers whether a token that ends there, perhaps before spaces, may go on at `next`. */
+/** Tells whether a token that ends at `lineEnd`, perhaps before spaces, may go on at `next`. */
 function goesOn(lineEnd: i32, next: i32, length: i32): bool {
   if ((traitsOf(next) & ofToken) === 0 && next < length) return false;
   let end = lineEnd;
@@ -163,7 +163,7 @@ function goesOn(lineEnd: i32, next: i32, length: i32): bool {
   return (end === lineEnd && isLinePair(end, next, length)) || isBroken(end, next, length);
 }
 
-/** Answers whether both lines belong to one string. */
+/** Tells whether both lines belong to one string. */
 function isLinePair(end: i32, next: i32, length: i32): bool {
   let start = end;
   while (end - start <= lengthMax && (traitsOf(start - 1) & ofToken) !== 0) start -= 1;
@@ -191,7 +191,10 @@ function kindAt(at: i32): i32 {
   return byte === 0x2d || byte === 0x2e ? sign : 0;
 }
 
-/** Answers whether both sides look random or like an identifier, as src/inspect/decode/broken-token.ts defines it. */
+/**
+ * Tells whether both sides look random or like an identifier, as src/inspect/decode/broken-token.ts defines
+ * it.
+ */
 function isBroken(end: i32, next: i32, length: i32): bool {
   if (byteAt(next) === 0x2e || byteAt(end - 1) === 0x2e) return false;
   let start = end;
@@ -213,7 +216,7 @@ function isRandom(some: i32): bool {
   return (some & (lower | upper)) !== 0 && (some & digit) !== 0;
 }
 
-/** Returns all kinds of the span, except that of a capital at the beginning of a word. */
+/** Returns all kinds of bytes in the span, but not that of a capital at the beginning of a word. */
 function kindsOf(start: i32, end: i32): i32 {
   let some: i32 = 0;
   let isInWord: bool = false;
@@ -225,7 +228,7 @@ function kindsOf(start: i32, end: i32): i32 {
   return some;
 }
 
-/** Answers whether the line that ends at `at` may be a header with a row of the same width below it. */
+/** Tells whether the line that ends at `at` may be a header with a row of the same width below it. */
 function isHeader(at: i32, delimiters: u64, length: i32): bool {
   const back = 1 + <i32>clz(delimiters);
   const delimiter = byteAt(at - back);
@@ -234,7 +237,10 @@ function isHeader(at: i32, delimiters: u64, length: i32): bool {
   return width === anyWidth || (width > 1 && mayBeRow(behindRule(at + 1), width, delimiter, length));
 }
 
-/** Returns which of the 64 bytes before the line end are newlines or delimiters; the last byte is the highest bit. */
+/**
+ * Returns which of the 64 bytes before the line end are newlines or delimiters, as bits; the last byte is the
+ * highest.
+ */
 function delimitersBefore(at: i32): u64 {
   const place = textAt + at - nameBytesMax;
   return (
@@ -245,7 +251,7 @@ function delimitersBefore(at: i32): u64 {
   );
 }
 
-/** Returns one bit for each tab, newline and `|;,`. */
+/** Returns one bit for each of sixteen bytes: 1 for a tab, a newline or one of `|;,`. */
 function delimitersIn(place: i32): u32 {
   const bytes = v128.load(place);
   const classes = v128.and(
@@ -261,7 +267,10 @@ function delimitersIn(place: i32): u32 {
   return <u32>i8x16.bitmask(i8x16.ne(classes, i8x16.splat(0)));
 }
 
-/** Returns the number of names in the line that ends there, read from its end; 0 where one is no name. */
+/**
+ * Returns the number of names in the line that ends at a place, read from its end. Returns 0 where one is no
+ * name, and `anyWidth` where the line begins before the piece.
+ */
 function headerWidth(lineEnd: i32, delimiter: i32): i32 {
   let end = withoutSpaces(lineEnd);
   if (delimiter === pipe && byteAt(end - 1) === pipe) end -= 1;
@@ -306,7 +315,7 @@ function isBlank(start: i32, end: i32): bool {
   return true;
 }
 
-/** Tells a name: short, few words, and no number. */
+/** Tells whether a text can be a name: short, with few words, and no number. */
 function isName(from: i32, to: i32): bool {
   let start = from;
   let end = to;
@@ -327,12 +336,15 @@ function isName(from: i32, to: i32): bool {
   return words <= wordsMax && open === 0;
 }
 
-/** Tells `*_#`, a backtick, `$` and `@`. */
+/** Tells whether a byte is one of `*_#`, a backtick, `$` or `@`. */
 function isOrnament(byte: i32): bool {
   return byte === 0x2a || byte === 0x5f || byte === 0x23 || byte === 0x60 || byte === 0x24 || byte === 0x40;
 }
 
-/** Returns the place behind the rule that a Markdown table has below its header. */
+/**
+ * Returns the place behind the rule that a Markdown table has below its header; `start` where there is no
+ * rule.
+ */
 function behindRule(start: i32): i32 {
   let at = start;
   let hasStroke: bool = false;
@@ -340,13 +352,13 @@ function behindRule(start: i32): i32 {
   return hasStroke && byteAt(at) === newline ? at + 1 : start;
 }
 
-/** Tells `-:|+=` and blanks of a line. */
+/** Tells whether a byte is one of `-:|+=` or a blank within a line. */
 function isOfRule(byte: i32): bool {
   if (byte === 0x2d || byte === 0x3a || byte === pipe || byte === 0x2b || byte === 0x3d) return true;
   return byte === space || byte === tab || byte === carriageReturn;
 }
 
-/** Answers whether the line may be a row of so many cells; a row with quotes may go on in the next line. */
+/** Tells whether the line may be a row of so many cells. A row with quotes may go on in the next line. */
 function mayBeRow(start: i32, width: i32, delimiter: i32, length: i32): bool {
   let delimiters: i32 = 0;
   let at = start;

@@ -1,10 +1,11 @@
 import { filterAt, goBytes, longPairsAt, pairsAt, placesAt, textAt } from './memory';
 
 /*
- * Looks for grams of four and six bytes at every second or fourth position, as src/inspect/match/matcher.ts explains.
+ * Looks for grams of four and six bytes at every second or fourth position, as src/inspect/match/matcher.ts
+ * explains.
  */
 
-/** Addresses of a matcher's other tables. */
+/** Addresses of the tables of a matcher, but for its filter. */
 let longFilterAt: i32 = 0;
 let slotsAt: i32 = 0;
 let longSlotsAt: i32 = 0;
@@ -18,23 +19,23 @@ let hitsMax: i32 = 0;
 let comparisonsMax: i32 = 0;
 let multiplier: u32 = 0;
 let shift: u32 = 0;
-/** Shift for grams of six bytes; 0 where there are none. */
+/** The shift for grams of six bytes; 0 where there are none. */
 let longShift: u32 = 0;
 let stride: i32 = 2;
-/** Place where the last call stopped. */
+/** The place where the last call stopped. */
 let stoppedAt: i32 = 0;
-/** Length of the piece of text. */
+/** The length of the piece of text. */
 let length: i32 = 0;
 let comparisons: i32 = 0;
 
-/** Shift of a table with all possible slots. */
+/** The shift of a table with all possible slots. */
 const fullShift: u32 = 16;
 const slotShift: u32 = 2;
 const headBytes: i32 = 32;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
 const pairBytes: i32 = 8;
-/** Bytes before a gram that an entry knows; with the gram and the bytes behind it there are eight. */
+/** Bytes before a gram that an entry knows. With the gram and the bytes behind it there are eight. */
 const before: i32 = 2;
 const allBits: u64 = ~0;
 
@@ -77,9 +78,9 @@ export function position(): i32 {
 }
 
 /**
- * Lists the words that have a gram in the span, with their starts, and returns their number. A word that reaches over
- * the piece is listed as its complement. Stops early, at `position()`, after many comparisons or where room may be
- * lacking.
+ * Lists the words that have a gram in the span, with their starts, and returns their number. A word that
+ * reaches over the piece is listed as its complement. It stops early, at `position()`, after many comparisons
+ * or where room may be lacking.
  */
 export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
   length = lengthOfPiece;
@@ -90,10 +91,10 @@ export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
 }
 
 /**
- * Finds the words of a span. The size of `T` is the stride, and `S` has two bytes where the table has all slots, so
- * that each variant is compiled with constants. Nobody can predict which grams hit, and a wrong guess costs the
- * processor as much as five grams. So every place is written to a list without a branch, and a place that does not
- * count is overwritten.
+ * Finds the words of a span. The size of `T` is the stride, and `S` has two bytes where the table has all
+ * slots, so that each variant is compiled with constants. The processor cannot predict which grams hit, and a
+ * wrong guess costs as much as five grams. So every place is written to a list without a branch, and a place
+ * that does not count is overwritten.
  */
 function matchEvery<T, S>(from: i32, to: i32): i32 {
   let hits = 0;
@@ -129,9 +130,9 @@ function matchEvery<T, S>(from: i32, to: i32): i32 {
 }
 
 /**
- * Lists the places where grams may stand, and returns the end of the list. The filter tells kinds of bytes by three
- * bits of five, in which letters differ. So it has one byte for each slot and fits into the nearest caches beside the
- * text.
+ * Lists the places where grams may stand, and returns the end of the list. The filter tells kinds of bytes by
+ * three of the five bits in which letters differ. So it has one byte for each slot and fits into the nearest
+ * caches beside the text.
  */
 function findPlaces<T, S>(from: i32, to: i32): i32 {
   const step: i32 = <i32>sizeof<T>();
@@ -162,7 +163,10 @@ function slotOf<S>(product: u32): u32 {
   return sizeof<S>() === 2 ? product >> fullShift : product >> shift;
 }
 
-/** Does the same for grams of six bytes, at every second position; their filter uses three more bits of the hash. */
+/**
+ * Lists the places where grams of six bytes may stand, at every second position. Their filter uses three more
+ * bits of the hash.
+ */
 function findLongPlaces(from: i32, to: i32): i32 {
   const bits = longShift - 3;
   let put = placesAt;
@@ -186,7 +190,9 @@ function longHash(at: i32): u32 {
   return four * 0x9e3779b1 + two * 0x85ebca6b;
 }
 
-/** Lists the places that have a gram and fitting neighbours, each with its list of entries; returns the end. */
+/**
+ * Lists the places that have a gram and fitting neighbours, each with its list of entries. Returns the end.
+ */
 function findPairs(placesEnd: i32): i32 {
   let put = pairsAt;
   for (let place = placesAt; place < placesEnd; place += 4) {
@@ -207,8 +213,8 @@ function findLongPairs(placesEnd: i32): i32 {
 }
 
 /**
- * Writes the place and its list, and returns the place behind them, or the same place where the neighbours rule it
- * out.
+ * Writes the place and its list, and returns the place behind them. Where the neighbours rule it out, it
+ * returns the same place.
  */
 function putPair(put: i32, at: i32, slot: i32): i32 {
   const head = entriesAt + load<i32>(slot);
@@ -224,7 +230,7 @@ function putPair(put: i32, at: i32, slot: i32): i32 {
   return put + (((isAtEdge | (fits & <u32>(differs === 0))) & 1) << 3);
 }
 
-/** Adds the words of the list that stand, or may stand, around the gram. */
+/** Adds the words of the list that stand, or may stand, around the gram. Returns the number of hits then. */
 function take(head: i32, at: i32, count: i32): i32 {
   const around = load<u64>(textAt + at - before);
   const known = knownAround(at);
@@ -245,7 +251,7 @@ function take(head: i32, at: i32, count: i32): i32 {
   return hits;
 }
 
-/** Returns which of the eight bytes around a gram belong to the piece. */
+/** Returns a mask of those of the eight bytes around a gram that belong to the piece. */
 function knownAround(at: i32): u64 {
   let known = allBits;
   if (at < before) known <<= 8 * <u64>(before - at);
@@ -279,8 +285,9 @@ const isWhole: u32 = 1;
 const startsToken: u32 = 2;
 
 /**
- * Tells a word that plainly stands inside another one although it needs to be whole or to begin a token. At the edge
- * of the piece, behind an escape and where letters change case, `src/inspect/match/token-start.ts` decides instead.
+ * Tells whether a word plainly stands inside another one although it needs to be whole or to begin a token.
+ * At the edge of the piece, behind an escape and where letters change case,
+ * `src/inspect/match/token-start.ts` decides instead.
  */
 function isInsideWord(word: i32, start: i32): bool {
   const need = <u32>load<u8>(needsAt + word);
@@ -312,7 +319,9 @@ function isHump(one: u32, next: u32): bool {
   return one - 0x61 < 26 && next - 0x41 < 26;
 }
 
-/** Tells the first letter of number words that are written without a gap: `passnr`, `taxid`. */
+/**
+ * Tells whether a letter is the first of a word for numbers that is written without a gap: `passnr`, `taxid`.
+ */
 function isInitial(byte: u32): bool {
   const lower = byte | 0x20;
   return lower === 0x69 || lower === 0x6e || lower === 0x73;

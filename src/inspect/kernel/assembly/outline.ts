@@ -20,9 +20,9 @@ import {
 import { ofEncoded, traitsOf, writeTraits } from './traits';
 
 /*
- * Outlines a text in blocks of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the block. A
- * mask shifted by n against itself shows where two bytes of the class stand n apart, so a run of twenty takes five
- * steps.
+ * Outlines a text in blocks of 64 bytes. A class of bytes is a mask of 64 bits, one for each byte of the
+ * block. A mask shifted by n against itself shows where two bytes of the class stand n apart. So a run of
+ * twenty takes five steps.
  */
 
 // Flags of a block, as in src/inspect/kernel/outline.ts.
@@ -46,19 +46,19 @@ const equals: i8 = 8;
 const brackets: i8 = 0x10;
 const capitalJs: i8 = 0x20;
 const hyphens: i8 = 0x40;
-/** Signs whose presence is enough: `+`, `@` and `(`. */
+/** The signs whose presence is enough: `+`, `@` and `(`. */
 const plainSigns: u32 = 0x70;
 
 /*
- * Classes of bytes, one bit each: a byte belongs to a class where both of its halves do. Both halves are looked up
- * for sixteen bytes at once.
+ * Classes of bytes, one bit each. A byte belongs to a class where both of its halves do. Both halves are
+ * looked up for sixteen bytes at once.
  */
 const word: i8 = 7;
 const encoded: i8 = 0x1f;
 
 /**
- * Returns the classes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`, and in the highest bit `
- * -.`.
+ * Returns the classes of sixteen bytes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`;
+ * the highest bit stands for a space and `-.`.
  */
 function classesOf(high: v128, low: v128): v128 {
   return v128.and(
@@ -107,13 +107,14 @@ function hasAnyOf(signs: v128, some: i8): bool {
   return v128.any_true(v128.and(signs, i8x16.splat(some)));
 }
 
-/** Returns the mask moved by `count` bytes; `before` is that of the block before. */
+/** Returns the mask moved by `count` bytes; `before` is the mask of the block before. */
 function moved(mask: u64, before: u64, count: u64): u64 {
   return (mask << count) | (before >> (64 - count));
 }
 
 /**
- * Takes the runs that end in the block at `at`, where twenty encoded bytes end; `before` belongs to the block before.
+ * Takes the runs that end in the block at `at`. `twenty` marks where twenty encoded bytes end, and `before`
+ * is the mask of the block before.
  */
 function takeRuns(at: i32, twenty: u64, encodeds: u64, before: u64, length: i32): void {
   const next: u64 = (traitsOf(at + 64) & ofEncoded) !== 0 ? 1 : 0;
@@ -161,7 +162,7 @@ function takeGroups(at: i32): void {
   takeSpaces(at, spaces & ~((spaces >> 1) & (spaces << 1)));
 }
 
-/** Tells the bytes that are `ofCodes`. */
+/** Returns all ones for the bytes that are `ofCodes`. */
 function areCodes(high: v128, low: v128): v128 {
   const classes = v128.and(
     i8x16.relaxed_swizzle(i8x16(1, 0, 2, 4, 8, 0, 8, 16, 0, 0, 0, 0, 0, 0, 0, 0), high),
@@ -170,18 +171,18 @@ function areCodes(high: v128, low: v128): v128 {
   return i8x16.ne(classes, i8x16.splat(0));
 }
 
-/** Tells the bytes that begin a character beyond ASCII. */
+/** Returns the highest bit for the bytes that begin a character beyond ASCII. */
 function areLeads(bytes: v128): v128 {
   return v128.and(bytes, i16x8.shl(bytes, 1));
 }
 
-/** Tells bytes behind an `e` or `s`. */
+/** Returns all ones for the bytes behind an `e` or `s`. */
 function areBehindNames(at: i32): v128 {
   const before = v128.load(textAt + at - 1);
   return v128.or(i8x16.eq(before, i8x16.splat(0x65)), i8x16.eq(before, i8x16.splat(0x73)));
 }
 
-/** Answers whether `value"` or `values"` ends in the block, which has these quotes. */
+/** Tells whether `value"` or `values"` ends in the block, whose quotes are given. */
 function holdsValueName(at: i32, quotes: u64): bool {
   let rest =
     quotes &
@@ -194,11 +195,9 @@ function holdsValueName(at: i32, quotes: u64): bool {
   return false;
 }
 
-/*
- * The next two look up the only byte of the class with that lower half.
- */
+/* The next two look up, by the lower half of a byte, the only byte of the class that has this half. */
 
-/** Tells quotes. */
+/** Returns all ones for the bytes that are quotes. */
 function areQuotes(bytes: v128, low: v128): v128 {
   return i8x16.eq(
     bytes,
@@ -206,7 +205,7 @@ function areQuotes(bytes: v128, low: v128): v128 {
   );
 }
 
-/** Tells white space and `+.&|`. */
+/** Returns all ones for the bytes that are white space or one of `+.&|`. */
 function areBetween(bytes: v128, low: v128): v128 {
   return i8x16.eq(
     bytes,
@@ -214,7 +213,7 @@ function areBetween(bytes: v128, low: v128): v128 {
   );
 }
 
-/** Tells bytes that are one of `-./:` or a newline. */
+/** Returns all ones for the bytes that are one of `-./:` or a newline. */
 function areGroupSigns(at: i32): v128 {
   const bytes = v128.load(textAt + at);
   const classes = v128.and(
@@ -225,7 +224,8 @@ function areGroupSigns(at: i32): v128 {
 }
 
 /**
- * Returns the last of four signs that are 5 or 9 bytes apart; `before` and `earlier` are the signs of earlier blocks.
+ * Returns the last of four signs that are 5 or 9 bytes apart. `before` and `earlier` are the signs of the two
+ * blocks before.
  */
 function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   const by5 = signs & moved(signs, before, 5);
@@ -235,7 +235,7 @@ function longRhythms(signs: u64, before: u64, earlier: u64): u64 {
   return (by5 & moved(by5, by5Before, 10)) | (by9 & moved(by9, by9Before, 18));
 }
 
-/** Answers whether the block has the last of such signs that are all the same sign. */
+/** Tells whether the block has the last of some signs that repeat after 2 to 4 bytes and are all the same. */
 function isShortRhythm(at: i32, signs: u64): bool {
   return (signs & (comeEvery(at, 2, 8) | comeEvery(at, 3, 7) | comeEvery(at, 4, 5))) !== 0;
 }
@@ -244,7 +244,10 @@ function isLongRhythm(at: i32, signs: u64): bool {
   return (signs & (comeEvery(at, 5, 4) | comeEvery(at, 9, 4))) !== 0;
 }
 
-/** Returns the last of so many equal bytes, each `step` behind the one before and none between two equal ones. */
+/**
+ * Returns the last of so many equal bytes. Each stands `step` behind the one before, and none between two
+ * bytes that equal it.
+ */
 function comeEvery(at: i32, step: i32, times: i32): u64 {
   const equals = equalsBehind(at, step);
   const before = at > 0 ? equalsBehind(at - 64, step) : 0;
@@ -258,7 +261,7 @@ function comeEvery(at: i32, step: i32, times: i32): u64 {
   return all;
 }
 
-/** Returns the bytes that do not stand between two equal ones. */
+/** Returns the bytes that do not stand between two equal to them. */
 function endsOfRows(at: i32): u64 {
   return ~(equalsBehind(at, 1) & equalsBehind(at + 1, 1));
 }
@@ -276,8 +279,8 @@ function equalsBehind(at: i32, step: i32): u64 {
 }
 
 /**
- * Writes a byte of flags for each block of the text, and returns those of the whole. At least 63 bytes of no class
- * must follow the text. Blocks are not searched for what most of them cannot have.
+ * Writes a byte of flags for each block of the text, and returns the flags of the whole. At least 63 bytes of
+ * no class must follow the text. Blocks are not searched for what most of them cannot have.
  */
 export function outline(length: i32): u32 {
   let all: u32 = 0;
@@ -306,7 +309,8 @@ export function outline(length: i32): u32 {
   let by3Before: u64 = 0;
   let by3twiceBefore: u64 = 0;
   let by4Before: u64 = 0;
-  // A quote, and what may stand between two literals, at the end of the block before.
+  // The bits of the block before that go on here: a quote, or bytes behind it that may stand between two
+  // literals.
   let seamBefore: u64 = 0;
   for (let at = 0, block = blocksAt; at < length; at += 64, block += 1) {
     const a = v128.load(textAt + at);
@@ -381,7 +385,7 @@ export function outline(length: i32): u32 {
       isNoneOf(classesC, word),
       isNoneOf(classesD, word),
     );
-    // Bytes behind the text are signs too, but do not belong to it.
+    // Bytes behind the text look like signs, but do not belong to it.
     if (length - at < 64) signs &= (1 << (<u64>(length - at))) - 1;
     const spaces = placesOf(0x20, at);
     // The spaces between the first and the last of a row are left out, since lines begin with them.
@@ -409,7 +413,7 @@ export function outline(length: i32): u32 {
     if (digits !== 0 && (digitsBefore | digitsEarlier) === 0 && at > 0) takeGroups(at - 64);
     if ((digits | digitsBefore) !== 0) {
       takeGroups(at);
-      // These are eight bytes of digits, or separators behind a digit.
+      // These are eight bytes of digits, or of separators behind a digit.
       const separators = mask(classesA, classesB, classesC, classesD);
       const numbers1 = digits | (separators & moved(digits, digitsBefore, 1));
       const numbers2 = numbers1 & moved(numbers1, numbers1Before, 1);
@@ -418,7 +422,7 @@ export function outline(length: i32): u32 {
       numbers1Before = numbers1;
       numbers2Before = numbers2;
       numbers4Before = numbers4;
-      // Without a digit near, groups of four or eight are words; the digit may stand in the last of them.
+      // Without a digit near, groups of four or eight are words. The digit may stand in the last of them.
       if (longRhythms(signs, signsBefore, signsEarlier) !== 0 && isLongRhythm(at, signs)) flags |= hasRhythm;
       const isBefore = digitsBefore === 0 && longRhythms(signsBefore, signsEarlier, signsEarliest) !== 0;
       if (isBefore && isLongRhythm(at - 64, signsBefore)) {

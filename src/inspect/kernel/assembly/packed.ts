@@ -2,12 +2,13 @@ import { headAt } from './memory';
 import { byteAt } from './traits';
 
 /*
- * Tells whether the bytes of a run may be packed. These are the first looks of
- * src/inspect/decode/packed/packed-start.ts at Brotli (RFC 7932) and raw deflate (RFC 1951), and of
- * src/inspect/decode/packed/compression.ts at formats with a signature. It may say yes too often, never too seldom.
+ * Tells whether the bytes of a run may be packed. It has the first tests of
+ * src/inspect/decode/packed/packed-start.ts for Brotli (RFC 7932) and raw deflate (RFC 1951). It also has
+ * those of src/inspect/decode/packed/compression.ts for formats with a signature. It may say yes too often,
+ * never too seldom.
  */
 
-/** Bytes that are decoded for it. */
+/** Bytes that are decoded for these tests. */
 const headBytes: i32 = 36;
 const notInCode: i32 = 0xff;
 
@@ -21,14 +22,16 @@ let headLength: i32 = 0;
 /** The next bit, from the least significant one of each byte on. */
 let bit: i32 = 0;
 
-/** Answers whether a run may be packed; `values` is the table of a code of so many bits a character. */
+/** Tells whether a run may be packed. `values` is the table of a code, which has `bits` bits a character. */
 export function mayBePacked(start: i32, end: i32, values: i32, bits: i32): bool {
   decodeHead(start, end, values, bits);
   const length = ((end - start) * bits) >> 3;
   return mayBeBrotli(length) || mayBeDeflate();
 }
 
-/** Tells gzip, zlib with its usual window, zstd with its skippable frames, and ZIP. */
+/**
+ * Tells whether a run begins like gzip, zlib with its usual window, zstd with its skippable frames, or ZIP.
+ */
 export function beginsCompressed(start: i32, end: i32, values: i32, bits: i32): bool {
   let held: i32 = 0;
   let two: i32 = 0;
@@ -61,7 +64,7 @@ function decodeHead(start: i32, end: i32, values: i32, bits: i32): void {
   }
 }
 
-/** Takes up to 16 bits; zeros follow the head. */
+/** Takes up to 16 bits as a number; zeros follow the head. */
 function take(count: i32): i32 {
   const byte = bit >> 3;
   const some: u32 = byte < headBytes + 4 ? load<u32>(headAt + byte) : 0;
@@ -70,7 +73,7 @@ function take(count: i32): i32 {
   return <i32>value;
 }
 
-/** Moves to the next whole byte; returns whether the skipped bits were zero. */
+/** Moves to the next whole byte. Returns whether the skipped bits were zero. */
 function align(): bool {
   return take(-bit & 7) === 0;
 }
@@ -114,7 +117,10 @@ const literalsMax: i32 = 286;
 const distancesMax: i32 = 30;
 const symbolsMax: i32 = 20;
 
-/** Tells deflate by the head of its first block, and by the first characters of one with fixed codes. */
+/**
+ * Tells whether deflate may begin so, by the head of its first block, and by the first characters of one with
+ * fixed codes.
+ */
 function mayBeDeflate(): bool {
   bit = 1;
   const type = take(2);
@@ -127,7 +133,7 @@ function mayBeDeflate(): bool {
   if (take(5) + literalsMin > literalsMax || take(5) + 1 > distancesMax) return false;
   const count = take(4) + 4;
   let codes: i32 = 0;
-  // Room counts in parts of 128, of which a code of 7 bits takes one.
+  // Room is counted in parts of 128, of which a code of 7 bits takes one.
   let room: i32 = 0;
   for (let index = 0; index < count; index += 1) {
     const bits = take(3);
@@ -138,12 +144,12 @@ function mayBeDeflate(): bool {
   return isOver() || room === 128 || (codes === 1 && room === 64);
 }
 
-/** Answers whether literals of text come first, up to a repetition of some. */
+/** Tells whether literals of text come first, up to a repetition of some. */
 function beginsText(): bool {
   for (let symbols = 0; symbols < symbolsMax && !isOver(); symbols += 1) {
     let code: i32 = 0;
     for (let index = 0; index < 7; index += 1) code = (code << 1) | take(1);
-    // These are lengths, and the end of the block.
+    // These codes are lengths, and the end of the block.
     if (code < 24) return code === 0 || symbols > 0;
     code = (code << 1) | take(1);
     if (code >= 192 && code < 200) return symbols > 0;

@@ -1,7 +1,7 @@
 import { listsAt, textBytesMax } from './memory';
 
 /*
- * Lists of places where something may be found, from left to right; each list begins with its length.
+ * Keeps lists of places where something may be found, from left to right. Each list begins with its length.
  * `src/inspect/kernel/outline.ts` has the same numbers.
  */
 
@@ -28,7 +28,7 @@ export function clearLists(): void {
   store<i32>(seamsList, 0);
 }
 
-/** Adds a number. A list has at most as many as the text has bytes; further ones are dropped. */
+/** Adds a number to a list. A list has at most as many as the text has bytes; further ones are dropped. */
 export function addTo(list: i32, number: i32): void {
   const count = load<i32>(list);
   if (count === numbersMax) return;

@@ -5,8 +5,8 @@ import { addTo, lastOf, runsList, setLastOf } from './places';
 import { byteAt, ofEncoded, ofHex, ofLower, ofUpper, traitsOf } from './traits';
 
 /*
- * Finds runs of base64, or of codes with some of its characters, that may stand for something. Nearly all runs are
- * names and digests, which are ruled out on the spot.
+ * Finds runs of base64, or of codes with some of its characters, that may stand for something. Nearly all
+ * runs are names and digests, which are ruled out on the spot.
  */
 
 // Kinds of a run, as in src/inspect/kernel/outline.ts.
@@ -17,30 +17,30 @@ const mayBeBase32: i32 = 8;
 const mayBeAny: i32 = 15;
 const kindBits: i32 = 4;
 
-/** Longer runs are always reported. */
+/** Bytes of a run, beyond which it is always reported. */
 const runBytesMax: i32 = 512;
 const runBytesMin: i32 = 20;
 const base32BytesMin: i32 = 24;
-/** Length of text in a row, from the first character on and from later ones. */
+/** Characters of text in a row, at least: from the first character of a run on, and from later ones. */
 const textMin: i32 = 8;
 const guessedTextMin: i32 = 12;
 const lastPhase: i32 = 3;
-/** Limits the segments of a path; packed content stands in one of the first. */
+/** Bound on the segments of a path; packed content stands in one of the first. */
 const segmentsMax: i32 = 8;
-/** Out of ten characters so many change their kind where a run is not made of words. */
+/** Changes between kinds in ten characters, at least, of a run that is not made of words. */
 const changesOfTen: i32 = 3;
 /**
- * Characters that are looked at at once, and distances from one look to the next: for values, and for text, parts of
- * which stand in two looks.
+ * Characters that are looked at together, and characters from one look to the next. The second step is for
+ * text, parts of which stand in two looks.
  */
 const windowBytes: i32 = 64;
 const windowStep: i32 = 40;
 const textStep: i32 = 48;
-/** Value of bytes that are no character of base64. */
+/** The value of bytes that are no character of base64. */
 const none: i32 = 0xff;
 const slash: i32 = 0x2f;
 const stroke: i32 = 0x2d;
-/** Limits the gap between two hexadecimal values that are joined. */
+/** Bound on the gap between two hexadecimal values that are joined. */
 const gapBytesMax: i32 = 8;
 
 const hexValuesAt: i32 = valueBlockAt + 256;
@@ -48,11 +48,11 @@ const base32ValuesAt: i32 = hexValuesAt + 256;
 const base32HexValuesAt: i32 = base32ValuesAt + 256;
 
 const lastTwo: u64 = (<u64>3) << 62;
-/** Has a bit for each fourth of 64 characters. */
+/** A bit for each fourth of 64 characters. */
 const everyFourth: u64 = ((<u64>0x11111111) << 32) | 0x11111111;
 
 let hasTables: bool = false;
-/** Start of the run with the last hexadecimal value, and the end of that value. */
+/** The start of the run with the last hexadecimal value, and the end of that value. */
 let hexStart: i32 = 0;
 let hexEnd: i32 = 0;
 
@@ -63,8 +63,8 @@ export function beginRuns(): void {
 }
 
 /**
- * Adds the run of at least `count` bytes that ends there, if it may stand for something. A run at the end of a piece
- * may go on.
+ * Adds the run of at least `count` bytes that ends at `end`, if it may stand for something. A run at the end
+ * of a piece may go on.
  */
 export function takeRun(end: i32, count: i32, length: i32): void {
   let start = end - count;
@@ -81,7 +81,7 @@ function addRun(start: i32, kinds: i32): void {
   else addTo(runsList, (start << kindBits) | kinds);
 }
 
-/** Answers whether the next line continues the run that ends there. */
+/** Tells whether the next line continues the run that ends at a place. */
 function goesOn(end: i32): bool {
   let at = byteAt(end) === 0x0d ? end + 1 : end;
   if (byteAt(at) !== 0x0a) return false;
@@ -90,7 +90,7 @@ function goesOn(end: i32): bool {
   return (traitsOf(at) & ofEncoded) !== 0;
 }
 
-// Say which of up to 64 bytes are of a class, one bit each.
+// Masks of up to 64 bytes, with one bit for each byte that is of a class.
 let digits: u64 = 0;
 let lowers: u64 = 0;
 let uppers: u64 = 0;
@@ -132,7 +132,7 @@ function isHexLetter(bytes: v128): v128 {
   return isFrom(v128.or(bytes, i8x16.splat(0x20)), 0x61, 6);
 }
 
-/** Returns the first of each sixteen in a row. */
+/** Returns a bit at the first of each sixteen set bits in a row. */
 function sixteen(bits: u64): u64 {
   const two = bits & (bits >> 1);
   const four = two & (two >> 2);
@@ -151,7 +151,7 @@ function holdsTwentyFour(bits: u64): bool {
 }
 
 /**
- * Tells names by how seldom the kinds of characters change, unlike in packed bytes;
+ * Tells whether characters are those of names: their kinds change seldom, unlike in packed bytes.
  * src/inspect/decode/packed/compression.ts does the same.
  */
 function areOfWords(count: i32): bool {
@@ -207,7 +207,10 @@ function hexKinds(start: i32, end: i32): i32 {
   return kinds;
 }
 
-/** Takes hexadecimal digits in the run at `runStart`. Values near each other are also joined. */
+/**
+ * Takes hexadecimal digits in the run at `runStart`, and returns their kind or 0. Values near each other are
+ * also joined.
+ */
 function takeHex(runStart: i32, start: i32, end: i32, isOdd: bool): i32 {
   const isNear = start - hexEnd <= gapBytesMax;
   if (isNear && hexStart !== runStart) addRun(hexStart, mayBeHex);
@@ -217,7 +220,7 @@ function takeHex(runStart: i32, start: i32, end: i32, isOdd: bool): i32 {
   return isOdd && holdsHex(byteAt(start) === stroke ? start + 2 : start + 1, end) ? mayBeHex : 0;
 }
 
-/** Tells dots and line ends, which may stand inside values. */
+/** Tells whether a dot or a line end stands at a place: these may stand inside values. */
 function continues(end: i32): bool {
   const byte = byteAt(end);
   return byte === 0x2e || byte === 0x0d || byte === 0x0a;
@@ -239,7 +242,7 @@ function holdsBase32(start: i32, end: i32, trait: i32): bool {
   );
 }
 
-/** Answers whether base32 in one case throughout stands for something. */
+/** Tells whether base32 in one case throughout stands for something. */
 function holdsBase32In(start: i32, end: i32, trait: i32, values: i32): bool {
   let from = start;
   for (let at = start; at <= end; at += 1) {
@@ -272,8 +275,8 @@ function holdsAnyText(start: i32, end: i32): bool {
   return false;
 }
 
-// Say of the byte at each character, if that is the first, second or third of four: it is an ASCII character or a
-// zero, it begins a longer character, it continues one, or it is a zero.
+// Masks of characters whose byte is of a kind, if the character is the first, second or third of four. The
+// byte is an ASCII character or a zero, continues a longer character, begins one, or is a zero.
 let alone0: u64 = 0;
 let alone1: u64 = 0;
 let alone2: u64 = 0;
@@ -288,9 +291,9 @@ let zeros1: u64 = 0;
 let zeros2: u64 = 0;
 
 /**
- * Returns a bit for each of the first four characters at which enough bytes in a row may be text. All bytes of 64
- * characters are looked at at once, because the next one cannot be predicted. It counts bytes, where `holdsTextIn`
- * counts characters.
+ * Returns a bit for each of the first four characters from which on enough bytes in a row may be text. All
+ * bytes of 64 characters are looked at at once, because the processor cannot predict the next one. It counts
+ * bytes, where `holdsTextIn` counts characters.
  */
 function phasesOfText(start: i32, count: i32): i32 {
   alone0 = 0;
@@ -379,12 +382,12 @@ function bitsOf(some: v128): u64 {
   return <u64>(<u32>i8x16.bitmask(some));
 }
 
-/** Tells an ASCII character, or a zero. */
+/** Returns all ones for the bytes that are an ASCII character of text, or zero. */
 function mayStandAlone(bytes: v128): v128 {
   return v128.or(v128.or(isFrom(bytes, 0x20, 0x5f), isFrom(bytes, 0x09, 5)), isFrom(bytes, 0, 1));
 }
 
-/** Answers whether compressed bytes may begin there, or behind a slash. */
+/** Tells whether compressed bytes may begin with the run, a few characters later, or behind a slash. */
 function holdsPacked(start: i32, end: i32, isOfWords: bool, hasSlash: bool): bool {
   for (let phase = 0; phase <= lastPhase; phase += 1)
     if (beginsCompressed(start + phase, end, valueBlockAt, 6)) return true;
@@ -406,15 +409,15 @@ function isPackedAt(start: i32, end: i32): bool {
 }
 
 /**
- * Answers whether so many characters of text stand in a row, as in src/inspect/decode/bits.ts: ASCII or UTF-8, with
- * or without zero bytes between them.
+ * Tells whether so many characters of text stand in a row, as in src/inspect/decode/bits.ts: ASCII or UTF-8,
+ * with or without zero bytes between them.
  */
 function holdsTextIn(start: i32, end: i32, values: i32, bits: i32, min: i32): bool {
   let held: i32 = 0;
   let all: i32 = 0;
   let streak: i32 = 0;
   let pending: i32 = 0;
-  // A text that has not begun up to here would be too short.
+  // A text that has not begun by this place would be too short.
   const lastStart = end - (8 * (min - 1)) / bits;
   for (let at = start; at < end; at += 1) {
     if (at > lastStart && streak === 0 && pending === 0) return false;

@@ -1,7 +1,7 @@
 import { is, isFrom } from './masks';
 import { textAt } from './memory';
 
-/* Finds names of JSON fields that number pieces. */
+/* Finds the names of JSON fields that number pieces. */
 
 const quote: i32 = 0x22;
 const backslash: i32 = 0x5c;
@@ -9,7 +9,7 @@ const underscore: i32 = 0x5f;
 const digitZero: i32 = 0x30;
 const letterF: i32 = 0x66;
 const letterS: i32 = 0x73;
-// `":` and `\":`, `first_` and `second_` as little-endian numbers.
+// These are `":` and `\":`, `first_` and `second_`, as little-endian numbers.
 const endOfName: i32 = 0x3a22;
 const endOfNestedName: i32 = 0x3a225c;
 const firs: i32 = 0x73726966;
@@ -18,8 +18,8 @@ const seco: i32 = 0x6f636573;
 const nd: i32 = 0x646e;
 
 /**
- * Returns the signs in the text. Bits 0 to 2 are a `0`, `1` or `2` before `":`, bits 3 to 5 the same before `\":`,
- * bit 6 is `first_` and bit 7 `second_`.
+ * Returns the signs in the text as bits. Bits 0 to 2 stand for a `0`, `1` or `2` before `":`, and bits 3 to 5
+ * for the same before `\":`. Bit 6 stands for `first_` and bit 7 for `second_`.
  */
 export function seriesSigns(length: i32): i32 {
   let seen: i32 = 0;

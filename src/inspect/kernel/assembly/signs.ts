@@ -12,11 +12,12 @@ import {
 } from './traits';
 
 /*
- * Finds rare things that begin at single signs, such as quoted-printable and the heads of keys. A decoder runs only
- * where its sign stands in such a place. These tests may say yes too often, never too seldom.
+ * Finds rare things that begin at single signs, such as quoted-printable and the heads of keys. A decoder
+ * runs only where its sign stands in such a place. These tests may report too many places, but never miss
+ * one.
  */
 
-// Flags of the whole text, as in src/inspect/kernel/outline.ts.
+// These are flags of the whole text, as in src/inspect/kernel/outline.ts.
 const hasCdata: u32 = 1 << 17;
 const hasEncodedWords: u32 = 1 << 18;
 const hasParameterPieces: u32 = 1 << 19;
@@ -35,24 +36,24 @@ const carriageReturn: i32 = 0x0d;
 const space: i32 = 0x20;
 const bracket: i32 = 0x5b;
 
-/** Limits the blanks before a line end, and the distance between two escapes of one word. */
+/** Bound on the blanks before a line end, and on the distance between two escapes of one word, in bytes. */
 const gapMax: i32 = 32;
-/** Limits the spaces before a parenthesis. */
+/** Bound on the spaces before a parenthesis. */
 const spaceMax: i32 = 64;
 const signBytes: i32 = 6;
-/** Number of dots in a JWE. */
+/** The number of dots in a JWE. */
 const jweDots: i32 = 4;
-/** Limits the names of phrase tags, and the markup between two parts of a token. */
+/** Bounds on the names of phrase tags, and on the markup between two parts of a token, in bytes. */
 const inlineNameMax: i32 = 7;
 const markupBytesMax: i32 = 256;
-/** Lengths of groups of a token; longer ones are list items. */
+/** Bounds on the distance between the signs of a token's groups, in bytes. Longer groups are list items. */
 const periodMin: i32 = 4;
 const periodMax: i32 = 48;
-/** The signs of groups differ in these bits. */
+/** The bits in which the signs of groups differ. */
 const signMask: i32 = 0x1f;
 
 let escapeEnd: i32 = 0;
-/** End of the first part of the last thing that began like a JWE. */
+/** The end of the first part of the last thing that began like a JWE. */
 let jweHeadEnd: i32 = 0;
 let lastSpace: i32 = 0;
 let spacePeriod: i32 = 0;
@@ -67,7 +68,10 @@ export function beginSigns(): void {
   memory.fill(signsAt, 0x80, (signMask + 1) << 4);
 }
 
-/** Tells a compact JWE by `eyJ`, which begins JSON objects in base64, and four dots. */
+/**
+ * Returns the flag of a compact JWE, or 0. It is told by four dots behind `eyJ`, with which JSON objects
+ * begin in base64.
+ */
 export function takeJ(at: i32, length: i32): u32 {
   if (byteAt(at - 1) !== 0x79 || byteAt(at - 2) !== 0x65 || at < jweHeadEnd) return 0;
   let end = at + 1;
@@ -82,8 +86,8 @@ export function takeJ(at: i32, length: i32): u32 {
 }
 
 /**
- * Returns the flag of `<td` and `<th`, and of `<~`. Adds phrase tags, comments, processing instructions and CDATA sections with token
- * bytes before and behind them.
+ * Returns the flag of `<td`, `<th`, `<~` or a CDATA section, or 0. Lists phrase tags, comments, processing
+ * instructions and CDATA sections with token bytes before and behind them.
  */
 export function takeLess(at: i32, length: i32): u32 {
   const next = byteAt(at + 1);
@@ -107,7 +111,7 @@ function mayBeMarkup(at: i32, next: i32, length: i32): bool {
   return byteAt(end) === 0x3e && (byteAt(end + 1) === 0x3c || (traitsOf(end + 1) & ofMarkup) !== 0);
 }
 
-/** Tells `VALUES (` in either case. */
+/** Returns the flag of `VALUES (`, in either case, or 0. */
 export function takeParenthesis(at: i32): u32 {
   let end = at;
   while (end > 0 && at - end < spaceMax && (byteAt(end - 1) <= space || byteAt(end - 1) === 0xa0)) end -= 1;
@@ -115,7 +119,7 @@ export function takeParenthesis(at: i32): u32 {
   return (load<u32>(textAt + end - 5) | 0x20202020) === 0x65756c61 ? hasValues : 0;
 }
 
-/** Tells `-----BEGIN` and `Transfer-Encoding`. */
+/** Returns the flag of `-----BEGIN` or of `Transfer-Encoding`, or 0. */
 export function takeHyphen(at: i32): u32 {
   const next = load<u32>(textAt + at + 1);
   if (next === 0x49474542) return load<u32>(textAt + at - 4) === 0x2d2d2d2d ? hasArmour : 0;
@@ -125,8 +129,9 @@ export function takeHyphen(at: i32): u32 {
 }
 
 /**
- * Tells two escapes in one word, `=41` or `=` at the end of a line; two encoded words, `?= =?`; and the first piece of
- * a parameter, `*0=` or `*0*=`.
+ * Returns the flag of what an equals sign belongs to, or 0. That may be the second of two escapes in one
+ * word: `=41`, or `=` at the end of a line. It may also be the second of two encoded words (`?= =?`), or the
+ * first piece of a parameter (`*0=` or `*0*=`).
  */
 export function takeEquals(at: i32): u32 {
   const length = escapeLength(at);
@@ -156,7 +161,10 @@ function escapeLength(at: i32): i32 {
   return byteAt(end) === newline ? end + 1 - at : 0;
 }
 
-/** An array of arrays; also where a piece of the text ends before it is told. */
+/**
+ * Returns the flag of an array of arrays, or 0. Where the piece of the text ends before that is known, it
+ * returns the flag.
+ */
 export function takeBracket(at: i32, length: i32): u32 {
   let next = at + 1;
   while (next < length && byteAt(next) <= space) next += 1;
@@ -164,8 +172,9 @@ export function takeBracket(at: i32, length: i32): u32 {
 }
 
 /**
- * Adds each sign that repeats at one distance, with token bytes between, often enough for sixteen characters. The
- * slot of a sign holds its last place, its distance from the one before, and how often that distance repeated.
+ * Lists each sign that repeats at one distance, with token bytes between, often enough for sixteen
+ * characters. The slot of a sign holds its last place, its distance from the one before, and how often that
+ * distance was repeated.
  */
 export function takeGroupSigns(block: i32, signs: u64): void {
   for (let rest = signs; rest !== 0; rest &= rest - 1) {
@@ -180,7 +189,10 @@ export function takeGroupSigns(block: i32, signs: u64): void {
   }
 }
 
-/** Does the same for spaces, which are more frequent than all other signs together. */
+/**
+ * Lists spaces that repeat at one distance, as `takeGroupSigns` lists other signs. Spaces are more frequent
+ * than all other signs together.
+ */
 export function takeSpaces(block: i32, spaces: u64): void {
   let last = lastSpace;
   let before = spacePeriod;
@@ -198,13 +210,16 @@ export function takeSpaces(block: i32, spaces: u64): void {
   spaceAgain = again;
 }
 
-/** Answers whether groups are of a token; `again` counts the repetitions of the distance. */
+/** Tells whether the groups are those of a token; `again` is how often the distance was repeated. */
 function areTokenGroups(at: i32, period: i32, again: i32): bool {
   if (period < periodMin || period > periodMax || (period === periodMin && again < 3)) return false;
   return areGroups(at - 2 * period, period) && hasTokenBytes(at, period);
 }
 
-/** Compares two groups; a byte that stands in both at the same place may belong to the sign. */
+/**
+ * Tells whether two neighbouring groups are alike. A byte that stands at the same place in both may belong to
+ * the sign.
+ */
 function areGroups(at: i32, period: i32): bool {
   for (let one = at + 1; one < at + period; one += 1) {
     const byte = byteAt(one);
@@ -215,7 +230,8 @@ function areGroups(at: i32, period: i32): bool {
 }
 
 /**
- * Answers whether the groups around the last three signs have a letter and a digit; groups of three need no digit.
+ * Tells whether the groups around the last three signs have a letter and a digit. Groups of three need no
+ * digit.
  */
 function hasTokenBytes(at: i32, period: i32): bool {
   let hasLetter: bool = false;
@@ -229,7 +245,7 @@ function hasTokenBytes(at: i32, period: i32): bool {
   return false;
 }
 
-/** Tells letters, digits and `+/=-_.:@`. */
+/** Tells whether a byte is a letter, a digit or one of `+/=-_.:@`. */
 function isOfGroup(byte: i32): bool {
   if (isLetterByte(byte)) return true;
   return (byte >= 0x2d && byte <= 0x3a) || byte === 0x2b || byte === 0x3d || byte === 0x5f || byte === 0x40;

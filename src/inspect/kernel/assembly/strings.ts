@@ -12,20 +12,25 @@ const space: i32 = 0x20;
 let farBytes: i32 = 0;
 let longBytes: i32 = 0;
 let isInString: bool = false;
-/** Is 1 where a backslash before it makes the next character of the string part of an escape. */
+/**
+ * 1 where the next character of the string belongs to an escape, because a backslash stands before it; else
+ * 0.
+ */
 let escapedNext: u64 = 0;
-/** Start of the last string, and end of the last one that was listed. */
+/** The start of the last string, and the end of the last one that was listed. */
 let stringAt: i32 = 0;
 let lastEnd: i32 = 0;
-/** Last character outside strings. */
+/** The last character outside strings. */
 let before: i32 = 0;
-/** Characters of an escape that stand in the next piece: its letter, or digits of a code unit. */
+/** What is missing of an escape that the next piece ends: its letter, or digits of its code unit. */
 let awaitsLetter: bool = false;
 let digitsLeft: i32 = 0;
-/** The string has something in it that no string of JSON may have. */
+/** Whether the string has something in it that JSON does not allow. */
 let isBroken: bool = false;
 
-/** Begins a text. Ends are listed that are `far` bytes from the last one, and those of strings of `long` bytes. */
+/**
+ * Begins a text. Lists ends that are `far` bytes from the last one, and the ends of strings of `long` bytes.
+ */
 export function beginStrings(far: i32, long: i32): void {
   farBytes = far;
   longBytes = long;
@@ -38,14 +43,14 @@ export function beginStrings(far: i32, long: i32): void {
 }
 
 /**
- * Returns the place behind the end of the string that `at` lies in, or -1 where the piece ends before. With `checks`
- * it notes what JSON does not allow in a string.
+ * Returns the place behind the end of the string that `from` lies in, or -1 where the piece ends before. With
+ * `checks` it notes what JSON does not allow in a string.
  */
 function stringEnd(from: i32, length: i32, checks: bool): i32 {
   for (let at = from; at < length; at += 64) {
     const backslashes = placesOf(backslash, at);
-    // Every other backslash of a row begins an escape. Subtracting those that may begin one from all odd places carries
-    // through each row, and so tells where it ends.
+    // Every other backslash of a row begins an escape. Subtracting those that may begin one from all odd
+    // places carries through each row, and so tells where it ends.
     const first = backslashes & ~escapedNext;
     const ends = (((first << 1) | oddPlaces) - first) ^ oddPlaces;
     const escaped = ends ^ (backslashes | escapedNext);
@@ -64,8 +69,8 @@ function stringEnd(from: i32, length: i32, checks: bool): i32 {
 const oddPlaces: u64 = ((<u64>0xaaaaaaaa) << 32) | 0xaaaaaaaa;
 
 /**
- * Lists ends at `placesAt`, but those of names, and returns their number, or its complement where an array of arrays
- * begins, behind which none are listed.
+ * Lists the ends of strings at `placesAt`, except those of names, and returns how many they are. Behind the
+ * start of an array of arrays it lists none and returns the complement of the number.
  */
 export function stringEnds(length: i32, base: i32): i32 {
   let put = placesAt;
@@ -94,7 +99,10 @@ export function stringEnds(length: i32, base: i32): i32 {
   return (put - placesAt) >> 2;
 }
 
-/** Tells whether a string that ends there may be the name of a member; at the end of a piece nobody knows. */
+/**
+ * Tells whether a string that ends there may be the name of a member. At the end of a piece nobody knows, so
+ * any may be.
+ */
 function isName(end: i32, length: i32): bool {
   let at = end;
   while (at < length && <i32>load<u8>(textAt + at) <= space) at += 1;
@@ -102,8 +110,8 @@ function isName(end: i32, length: i32): bool {
 }
 
 /**
- * Lists start and end of each string of at least `longBytes`, with `isChecked` of each that JSON allows, and returns how
- * many numbers that is.
+ * Lists start and end of each string of at least `longBytes`, and returns how many numbers that is. With
+ * `isChecked` it lists only strings that JSON allows.
  */
 export function longStrings(length: i32, base: i32, isChecked: bool): i32 {
   let put = placesAt;
@@ -130,17 +138,20 @@ export function longStrings(length: i32, base: i32, isChecked: bool): i32 {
   return (put - placesAt) >> 2;
 }
 
-/** Notes control characters, and escapes that there are not, among 64 characters of a string that ends at `toEnd`. */
+/**
+ * Notes control characters and invalid escapes among 64 characters of a string. `toEnd` has a bit for each
+ * character up to the string's end.
+ */
 function check(at: i32, length: i32, escapes: u64, toEnd: u64): void {
   const place = textAt + at;
-  // Behind the text stand control characters that are none of it.
+  // The control characters behind the text are no part of it.
   const inText = length - at < 64 ? ((<u64>1) << (length - at)) - 1 : ~(<u64>0);
   if ((controlsAt(place) & toEnd & inText) !== 0) isBroken = true;
   for (let odd = escapes & ~usualAt(place + 1); odd !== 0; odd &= odd - 1)
     checkEscape(at + <i32>ctz(odd) + 1, length);
 }
 
-/** Notes an escape of which the letter stands there, if there is no such escape. */
+/** Notes the escape whose letter stands there if JSON has no such escape. */
 function checkEscape(at: i32, length: i32): void {
   awaitsLetter = at >= length;
   if (awaitsLetter) return;
@@ -183,18 +194,21 @@ function usualAt(place: i32): u64 {
   );
 }
 
-/** Marks letters of escapes (RFC 8259, 7), but for that of code units, by both halves of the byte. */
+/**
+ * Marks the letters of escapes (RFC 8259, 7), by both halves of the byte. That of code units is not marked.
+ */
 function areUsual(bytes: v128): v128 {
   const low = i8x16.swizzle(lowHalves, v128.and(bytes, i8x16.splat(0x0f)));
   const high = i8x16.swizzle(highHalves, i8x16.shr_u(bytes, 4));
   return i8x16.ne(v128.and(low, high), i8x16.splat(0));
 }
 
-// Bits 0 to 3 stand for the upper halves 2, 5, 6 and 7: `"` `/` are 22 2f, `\\` is 5c, `b` `f` `n` 62 66 6e, `r` `t` 72 74.
+// Bits 0 to 3 stand for the upper halves 2, 5, 6 and 7. `"` and `/` are 22 and 2f, `\\` is 5c, `b`, `f` and
+// `n` are 62, 66 and 6e, and `r` and `t` are 72 and 74.
 const highHalves = i8x16(0, 0, 1, 0, 0, 2, 4, 8, 0, 0, 0, 0, 0, 0, 0, 0);
 const lowHalves = i8x16(0, 0, 13, 0, 8, 0, 4, 0, 0, 0, 0, 0, 2, 0, 4, 1);
 
-/** RFC 8259, 7, but for code units. */
+/** Tells whether a byte is the letter of an escape (RFC 8259, 7). That of code units is not. */
 function isEscape(byte: i32): bool {
   if (byte === quote || byte === backslash || byte === 0x2f) return true;
   return byte === 0x62 || byte === 0x66 || byte === 0x6e || byte === 0x72 || byte === 0x74;

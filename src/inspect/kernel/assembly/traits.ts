@@ -1,6 +1,9 @@
 import { textAt, traitsAt } from './memory';
 
-/* Traits of each byte in two tables of eight bits, because a look-up takes less time than comparisons. */
+/*
+ * Notes the traits of each byte in two tables of eight bits, because a look-up takes less time than
+ * comparisons.
+ */
 
 /** Letters, digits and `+/-_`: base64, and so base32 and hexadecimal. */
 export const ofEncoded: i32 = 1;
@@ -85,7 +88,7 @@ export function writeTraits(): void {
     store<u8>(traitsAt + byte, <u8>traits);
     store<u8>(traitsAt + 256 + byte, <u8>further);
   }
-  // Traits of each sign.
+  // These are the traits of each sign.
   add(0x2b, ofEncoded | ofToken | ofSpacedToken, 0);
   add(0x2f, ofEncoded | ofWord | ofToken | ofSpacedToken, 0);
   add(0x2d, ofEncoded | ofHex | ofWord | ofToken | ofSpacedToken, ofCodes | betweenCodes);

@@ -1,12 +1,15 @@
 import { filterAt, textAt, textBytesMax } from './memory';
 
-/* Removes JSON escapes that stand for one character each. `src/inspect/kernel/json-unescape.ts` reads the others. */
+/*
+ * Removes JSON escapes that stand for one character each. `src/inspect/kernel/json-unescape.ts` reads the
+ * others.
+ */
 
-/** The unescaped text; behind it is room for bytes copied beyond its end. */
+/** The address of the unescaped text; behind it is room for bytes copied beyond its end. */
 export const plainAt: i32 = filterAt;
-/** Pieces of text as `SpanMap` has them, three numbers each. */
+/** The address of the pieces of text, three numbers each, as `SpanMap` has them. */
 export const piecesAt: i32 = plainAt + textBytesMax + 64;
-/** Limits the pieces; an escape is one, and so is the text before it. */
+/** Bound on the pieces; an escape is one, and so is the text before it. */
 const piecesMax: i32 = 8192;
 const pieceBytes: i32 = 12;
 
@@ -20,14 +23,14 @@ export function unescapedTo(): i32 {
   return stoppedAt;
 }
 
-/** Returns how many bytes the last call has written. */
+/** Returns how many bytes the last call wrote. */
 export function unescapedLength(): i32 {
   return plainLength;
 }
 
 /**
- * Writes the unescaped text of a span and returns the number of its pieces. `base` is where the memory's text begins
- * in its source, `plainBase` where the written text begins in the whole.
+ * Writes the unescaped text of a span and returns the number of its pieces. `base` is the place in the source
+ * at which the memory's text begins, and `plainBase` the place in the whole at which the written text begins.
  */
 export function unescapeJson(from: i32, to: i32, base: i32, plainBase: i32): i32 {
   let at = from;
@@ -71,11 +74,14 @@ function add(count: i32, start: i32, sourceStart: i32, sourceEnd: i32): i32 {
   return count + 1;
 }
 
-/** Mean no escape, and an escape that needs more bytes. */
+/**
+ * What stands for a character where there is none: `none` for no escape, `other` for an escape that needs
+ * more bytes.
+ */
 const none: i32 = -1;
 const other: i32 = -2;
 
-/** Returns the character that a backslash and this byte stand for. */
+/** Returns the character that a backslash and this byte stand for, or `none`, or `other`. */
 function characterOf(byte: i32): i32 {
   if (byte === 0x6e) return 0x0a;
   const isLetterByte = (byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a;
@@ -89,7 +95,7 @@ function characterOf(byte: i32): i32 {
   return isOther || byte === 0x0a || byte === 0x0d ? other : none;
 }
 
-/** Returns the code unit of four hexadecimal digits, if it is a whole character. */
+/** Returns the code unit of four hexadecimal digits, or `other` where it is no whole character. */
 function unitAt(at: i32): i32 {
   let unit: i32 = 0;
   for (let offset = 0; offset < 4; offset += 1) {

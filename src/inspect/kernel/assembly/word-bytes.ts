@@ -2,7 +2,7 @@ import { textAt } from './memory';
 
 /* Kinds of bytes for a reader of words, by the tables of src/inspect/intent/letters.ts. */
 
-// Kinds of bytes, with the numbers of letters.ts.
+// These are kinds of bytes, with the numbers of letters.ts.
 export const kindEnd: i32 = 1;
 export const kindLine: i32 = 2;
 export const kindOpening: i32 = 3;
@@ -24,9 +24,9 @@ export const kindAccent: i32 = 20;
 
 const space: i32 = 0x20;
 
-/** Address of the tables; that of kinds is the first. */
+/** The address of the tables, the first of which is that of kinds. */
 export let tables: i32 = 0;
-/** Length of the text in the memory. */
+/** The length of the text in the memory. */
 export let length: i32 = 0;
 
 export function setTables(at: i32): void {
@@ -37,7 +37,7 @@ export function setLength(lengthOfText: i32): void {
   length = lengthOfText;
 }
 
-/** Returns a byte; around a text stand spaces. */
+/** Returns the byte at a place; a space where that lies outside the text. */
 export function textByteAt(at: i32): i32 {
   return at >= 0 && at < length ? <i32>load<u8>(textAt + at) : space;
 }

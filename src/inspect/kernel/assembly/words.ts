@@ -30,11 +30,11 @@ import {
 } from './word-bytes';
 
 /*
- * Turns the words of a text into numbers, sentence by sentence. src/inspect/intent/sentences.ts defines them and
- * makes the tables.
+ * Turns the words of a text into numbers, sentence by sentence. src/inspect/intent/sentences.ts defines them
+ * and makes the tables.
  */
 
-// Offsets of the tables, as in sentences.ts.
+// These are offsets of the tables, as in sentences.ts.
 const firstsAt: i32 = 256;
 const furthersAt: i32 = 512;
 const signsAt: i32 = 768;
@@ -46,14 +46,14 @@ const filterAt: i32 = 1424;
 const beginningBitsAt: i32 = 9616;
 const beginningsAt: i32 = 17808;
 
-// Further traits of a byte, as in sentences.ts.
+// These are further traits of a byte, as in sentences.ts.
 const isBlank: i32 = 1;
 const isBehindEnd: i32 = 2;
 const isBehindRoot: i32 = 4;
 const isBeforeAnything: i32 = 8;
 const isBehindAnything: i32 = 16;
 
-// Numbers of marks, in the order of word-numbers.ts.
+// These are numbers of marks, in the order of word-numbers.ts.
 const anything: i32 = 0;
 const fileAt: i32 = 1;
 const rootPath: i32 = 2;
@@ -69,26 +69,26 @@ const gap: i32 = 0;
 const noLetter: i32 = 1;
 const countMax: i32 = 64;
 const shared: i32 = 16;
-/** Limits the bytes of one call, since the caller may want to stop. */
+/** Bound on the bytes of one call, since the caller may want to stop. */
 const bytesPerCall: i32 = 4096;
 const emptyHash: i32 = 0x811c9dc5;
 const emptyWord: u64 = (0x2325 << 32) | 0x84222325;
 const goldenRatio: u64 = (0x9e3779b9 << 32) | 0x7f4a7c15;
 
-/** Number of slots of the table of beginnings, less one; 0 where every sentence passes. */
+/** The number of slots of the table of beginnings, less one; 0 where every sentence passes. */
 let slotMask: i32 = 0;
 let position: i32 = 0;
 let count: i32 = 0;
-/** Words of this sentence that the piece before had too. */
+/** The number of words of this sentence that the piece before had too. */
 let sharedCount: i32 = 0;
-/** Has a bit for each word with which a phrase may begin. */
+/** A bit for each word with which a phrase may begin. */
 let beginningWords: u64 = 0;
-/** End of the phrases that were found, and of the words that were looked at. */
+/** The end of the phrases that were found, and of the words that were looked at. */
 let passedTo: i32 = 0;
 let filteredTo: i32 = 0;
-/** Says that the next word opens a sentence or a quote. */
+/** Whether the next word opens a sentence or a quotation. */
 let isOpening: bool = true;
-/** Says that the words were handed on and the sentence goes on behind them. */
+/** Whether the words were handed on and the sentence goes on behind them. */
 let isHanded: bool = false;
 
 /** Sets the tables, and the number of slots of the filter; 0 means no filter. */
@@ -106,8 +106,9 @@ export function beginWords(lengthOfText: i32): void {
 }
 
 /**
- * Reads to the end of the next sentence, or piece of one, that passes the filter. Returns the number of its words,
- * which stay in the tables until the next call; 0 after many bytes without one, and -1 at the end of the text.
+ * Reads to the end of the next sentence, or piece of one, that passes the filter. Returns the number of its
+ * words, which stay in the tables until the next call. Returns 0 after many bytes without such a sentence,
+ * and -1 at the end of the text.
  */
 export function nextSentence(): i32 {
   if (isHanded) keepShared();
@@ -138,8 +139,8 @@ export function nextSentence(): i32 {
 }
 
 /**
- * Reads a word. Nearly all words are of small letters but for the first: sixteen of them are looked at and eight
- * hashed at once. Nobody can predict the length of a word, so there is no loop over its letters.
+ * Reads a word. Nearly all words have only small letters behind the first one, so sixteen are looked at and
+ * eight hashed at once. Nobody can predict the length of a word, so there is no loop over its letters.
  */
 function readWord(first: i32): void {
   const start = position;
@@ -168,8 +169,8 @@ function readWord(first: i32): void {
 }
 
 /**
- * Reads words of small letters with a space behind each, as in prose. Their ends are found for 64 bytes at once, so
- * that no word waits for the one before. The first word of another form is read by itself.
+ * Reads words of small letters with a space behind each, as in prose. Their ends are found for 64 bytes at
+ * once, so that no word waits for the one before. The first word of another form is read by itself.
  */
 function readPlainWords(): void {
   const start = textAt + position;
@@ -213,7 +214,10 @@ function spacesAt(at: i32): u64 {
   return <u64>(<u32>i8x16.bitmask(i8x16.eq(v128.load(at), i8x16.splat(0x20))));
 }
 
-/** Returns how many of the sixteen bytes at `at` are small letters or digits in a row; those of `known` are. */
+/**
+ * Returns how many of the sixteen bytes at `at` are small letters or digits in a row. Bytes whose bit is set
+ * in `known` count as such.
+ */
 function plainRun(at: i32, known: i32): i32 {
   const bytes = v128.load(textAt + at);
   const letters = i8x16.lt_u(i8x16.sub(bytes, i8x16.splat(0x61)), i8x16.splat(26));
@@ -221,7 +225,10 @@ function plainRun(at: i32, known: i32): i32 {
   return ctz(~(i8x16.bitmask(v128.or(letters, digits)) | known) | 0x10000);
 }
 
-/** Reads a mark, or a word that does not begin with a plain letter. Returns the same as `end`. */
+/**
+ * Reads a mark, or a word that does not begin with a plain letter. Returns how many words are handed on, as
+ * `end` does.
+ */
 function readOther(kind: i32): i32 {
   const at = position;
   position = at + 1;
@@ -270,14 +277,14 @@ function readOther(kind: i32): i32 {
   }
 }
 
-/** Ends the sentence, and returns how many words are handed on. */
+/** Ends the sentence and returns how many words are handed on; 0 where it does not pass. */
 function end(): i32 {
   const complete = count > sharedCount && passes() ? count : 0;
   forget();
   return complete;
 }
 
-/** Forgets the words, which stay where they are. */
+/** Forgets the words of the sentence; the tables still hold them for the caller. */
 function forget(): void {
   count = 0;
   sharedCount = 0;
@@ -287,7 +294,7 @@ function forget(): void {
   isOpening = true;
 }
 
-/** Goes on with the sentence: the last words of this piece are the first of the next. */
+/** Begins the next piece of the sentence with the last words of this one. */
 function keepShared(): void {
   const moved = countMax - shared;
   memory.copy(tables + wordsAt, tables + wordsAt + moved * 4, shared * 4);
@@ -300,7 +307,7 @@ function keepShared(): void {
   isHanded = false;
 }
 
-/** Answers whether a phrase ends in the sentence, or has its third word there. */
+/** Tells whether a phrase ends in the sentence, or has its third word there. */
 function passes(): bool {
   if (slotMask === 0) return true;
   for (let rest = beginningWords & (~(<u64>0) << max(filteredTo - 2, 0)); rest !== 0; ) {
@@ -313,7 +320,10 @@ function passes(): bool {
   return passedTo > 0;
 }
 
-/** Returns the end of the longest phrase of up to three words, or of the third word of a longer one; 0 for none. */
+/**
+ * Returns the end of the longest phrase of up to three words, or of the third word of a longer one. Returns 0
+ * where no phrase begins.
+ */
 function endOfPhrase(index: i32): i32 {
   const at = tables + wordsAt + (index << 2);
   const one = load<i32>(at);
@@ -335,7 +345,7 @@ function bitOf(bits: i32, number: i32): i32 {
   return (load<i32>(tables + bits + (((number & 0xffff) >>> 5) << 2)) >>> (number & 31)) & 1;
 }
 
-/** Looks up a beginning. An empty slot is 0; at least half of them are. */
+/** Tells whether a phrase begins so. An empty slot of the table is 0, and at least half of the slots are. */
 function isBeginning(number: i32): bool {
   if (bitOf(beginningBitsAt, number) === 0) return false;
   let slot = number;
@@ -395,14 +405,15 @@ function endWord(start: i32, at: i32, hash: u64): void {
   }
 }
 
-/** Hashes eight letters of a word in one step, the last ones padded with zeros. */
+/** Hashes eight letters of a word in one step. The last letters of a word are padded with zeros. */
 function mixEight(hash: u64, letters: u64): u64 {
   const mixed = (hash ^ letters) * goldenRatio;
   return mixed ^ (mixed >> 32);
 }
 
 /**
- * Ends a line. One that goes on with a letter or a quote belongs to the sentence, as in wrapped prose, SQL and JSON.
+ * Ends a line. A next line that begins with a letter or a quote belongs to the same sentence, as in wrapped
+ * prose, SQL and JSON.
  */
 function readLineEnd(start: i32): i32 {
   let at = start;
@@ -423,7 +434,7 @@ function readEscape(at: i32): i32 {
   return 0;
 }
 
-/** Adds what begins with a digit; an address ends behind the word that it begins with. */
+/** Adds a word that begins with a digit. An address ends behind the word that it begins with. */
 function addNumber(start: i32, endOfWord: i32, word: i32): void {
   const address = textByteAt(endOfWord) === dot ? addressAt(start) : -1;
   if (address >= 0) add(mark(address));
@@ -444,7 +455,10 @@ function mix(hash: i32, byte: i32): i32 {
   return (hash ^ byte) * 0x01000193;
 }
 
-/** Takes the upper bits, which are better mixed; 30 of them are a small integer to V8 on all platforms. */
+/**
+ * Returns the upper bits of a hash, which are better mixed. It takes 30 of them, which V8 keeps as a small
+ * integer on all platforms.
+ */
 function toNumber(hash: i32): i32 {
   return (hash ^ (hash >>> 15)) & 0x3fffffff;
 }
