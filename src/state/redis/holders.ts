@@ -15,8 +15,8 @@ import { toRecord } from './records.ts';
  * Admits calls, on the hot path. A node remembers the records behind a key, with the tenant's revision that
  * they were read at, and judges by them. One script then takes from the numbers if that is still the
  * revision. If it is not, the script answers the fresh records, and the node judges again. So no node is ever
- * behind, and a call costs one round trip, which calls of the same turn share. The first call of a key costs
- * two more.
+ * behind. A call costs one round trip, which calls of the same turn share. The first call of a key costs two
+ * more round trips.
  */
 
 interface HoldersOptions {

@@ -12,7 +12,7 @@ import {
 
 /*
  * Calls are counted by what most searches ask for. A search skips days, hours and minutes whose counts have
- * none of it. So it finds what a million traces have once by reading a few minutes.
+ * none of it. So what one of a million traces has is found by reading a few minutes.
  */
 
 /** A name that calls are counted by. */

@@ -18,7 +18,7 @@ import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
  * Keeps quotas, buckets, uses and counts. Memory is authoritative, and the disk follows with the batches of
  * the journal. A number is read from disk when its key or tenant is first used. Numbers that are idle and on
  * disk are forgotten. After a restart quotas, uses and counts are as they were, since every call that was let
- * out is in the journal. Buckets start full, and the rate of the last minute at nothing.
+ * out is in the journal. Buckets start full, and the rate of the last minute starts at zero.
  */
 
 type Taken = { readonly ok: true; readonly scansUsed: number } | LimitRefusal;

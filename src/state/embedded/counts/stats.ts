@@ -19,7 +19,7 @@ import {
 import { type Database, parseStored, type Row, type Statement } from '../sqlite.ts';
 import { createTenantsOf } from '../tenants-of.ts';
 
-/* Keeps counts of calls by minute, hour and day. Each has a row, with all its names as JSON. */
+/* Keeps counts of calls. Each minute, hour and day has a row, with all its names as JSON. */
 
 const oneBucket = 'SELECT counts, names FROM stats WHERE tenant_id = ? AND interval_ms = ? AND start_ms = ?';
 

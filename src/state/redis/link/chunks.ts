@@ -7,7 +7,7 @@ import type { CallNames } from './names.ts';
 
 /*
  * Keeps traces in Redis. Each second of ids (a window) has a list of compressed chunks and a hash of ids; an
- * index lists the windows. With one key for each trace it took eight times the memory, and a search went
+ * index lists the windows. One key for each trace would take eight times the memory, and a search would go
  * through a million keys.
  */
 
