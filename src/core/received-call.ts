@@ -106,7 +106,10 @@ export interface ReceivedFields {
   readonly wayCredential?: string | null | undefined;
   /** The call asks to go on as a WebSocket. Each message after it is judged by itself. */
   readonly opensWebSocket?: boolean;
-  /** The call came by a route that asks for no key. What strangers do there is not held against its agent. */
+  /**
+   * The call came by a route that anybody may call (auth `none`). What strangers do there is not held against
+   * its agent.
+   */
   readonly isAnonymous?: boolean;
   /** Tells whether the caller still waits for an answer. The default is that it always does. */
   readonly isAwaited?: () => boolean;

@@ -25,8 +25,8 @@ function hashed(destination: string): SafeName {
 }
 
 /**
- * The kind in front of a destination, such as `host:`. A scheme may be anything, but the name of a tool is no
- * scheme.
+ * The kind in front of a destination: a tool, `host` or a scheme. A scheme may be anything that the caller
+ * chose. One that is long or odd is hashed with the rest.
  */
 const kindText = /^\w{1,32}:/;
 

@@ -20,8 +20,7 @@ const threatFloor = 0.75;
 /** The least score of a call that carries content that was read a moment before out of the organisation. */
 const carriedFloor = 0.75;
 /**
- * The least scores for a tool that has changed or is bad, and for a tool that is new or changed and bad as
- * well.
+ * The least scores for a tool that is new, changed or bad, and for one that is bad as well as new or changed.
  */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
