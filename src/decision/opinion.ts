@@ -29,7 +29,7 @@ export interface Opinion {
   readonly decidedBy: MatchedRule | undefined;
   /** The classes that SANITIZE cuts. */
   readonly cuts: readonly DataClass[];
-  /** A held call goes out sanitised, once it may go out. */
+  /** A held call goes out sanitized, once it may go out. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
   /** Kinds of channels that must be told of the call, whatever their filters say. */
@@ -173,7 +173,7 @@ const ownKey = 'postern-key';
  * place was taken out before.
  */
 export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enforceable {
-  // A sanitised call has lost all its secrets.
+  // A sanitized call has lost all its secrets.
   if (opinion.decision === 'DENY' || opinion.sanitized || !call.findings.some(isOwnKey)) return opinion;
   const allowed = {
     decision: 'SANITIZE',
@@ -195,7 +195,7 @@ export function withoutOwnKeys(call: InspectedCall, opinion: Enforceable): Enfor
 const isOwnKey = (it: Finding): boolean => it.kind === ownKey && counts(it);
 
 /**
- * Makes an opinion that can be carried out. Where the call cannot be sanitised, the opinion becomes a denial.
+ * Makes an opinion that can be carried out. Where the call cannot be sanitized, the opinion becomes a denial.
  * For a call that must be held first, that happens before anybody is asked.
  */
 export function enforceable(call: InspectedCall, opinion: Opinion): Enforceable {

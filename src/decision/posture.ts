@@ -24,7 +24,7 @@ export const stricter = (a: Decision, b: Decision): boolean => decisions.indexOf
 
 /**
  * Returns the strictest of the decisions for the classes found and for the band. If all classes are cut, the
- * band is that of the sanitised call, since a secret alone makes the risk HIGH.
+ * band is that of the sanitized call, since a secret alone makes the risk HIGH.
  */
 export function judgeByPosture(
   risk: Pick<Risk, 'score' | 'band' | 'residualBand'>,

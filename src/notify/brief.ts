@@ -30,7 +30,7 @@ export interface Fact {
 const titles: Readonly<Record<EventKind, readonly [one: string, many: string]>> = {
   'decision.allow': ['Call allowed', 'calls allowed'],
   'decision.deny': ['Call denied', 'calls denied'],
-  'decision.sanitize': ['Call sanitised', 'calls sanitised'],
+  'decision.sanitize': ['Call sanitized', 'calls sanitized'],
   'decision.require_approval': ['Approval needed', 'approvals needed'],
   'approval.decided': ['Approval decided', 'approvals decided'],
   'approval.expired': ['Approval expired', 'approvals expired'],

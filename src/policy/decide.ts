@@ -14,15 +14,15 @@ export interface PolicyDecision {
   readonly matched: readonly MatchedRule[];
   /**
    * The reason codes: first that of the deciding rule, then those of equally strict rules. Beside an approval
-   * there are also those of rules that sanitise.
+   * there are also those of rules that sanitize.
    */
   readonly reasonCodes: readonly string[];
   /**
-   * The classes that sanitising rules name in `has_data_class`. Where it is empty, the usual classes are cut
+   * The classes that sanitizing rules name in `has_data_class`. Where it is empty, the usual classes are cut
    * out.
    */
   readonly namedClasses: readonly DataClass[];
-  /** Another policy wants the call sanitised beside REQUIRE_APPROVAL, so an approved call is sanitised. */
+  /** Another policy wants the call sanitized beside REQUIRE_APPROVAL, so an approved call is sanitized. */
   readonly alsoSanitize: boolean;
   readonly tags: readonly string[];
   /** Kinds of channels that must be told of the call, whatever their filters say. */
@@ -96,7 +96,7 @@ export function combine(holding: readonly CompiledRule[]): PolicyDecision {
     explanation: [
       `${nameOf(deciding)} says ${action}: ${deciding.because}.`,
       ...(alsoSanitize
-        ? sanitizing.map((rule) => `Once approved it is sent sanitised, as ${nameOf(rule)} says.`)
+        ? sanitizing.map((rule) => `Once approved it is sent sanitized, as ${nameOf(rule)} says.`)
         : []),
       ...explainedWouldBe,
     ],
@@ -124,7 +124,7 @@ const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
 const nameOf = ({ policy, rule }: CompiledRule): string =>
   `Rule "${rule.rule_id}" of policy "${policy.policyName}" (version ${policy.version})`;
 
-/** Returns the classes that sanitising rules cut together; none of them spares what another one names. */
+/** Returns the classes that sanitizing rules cut together; none of them spares what another one names. */
 function classesOf(sanitizing: readonly CompiledRule[]): readonly DataClass[] {
   const named = sanitizing.map(({ rule }) => (rule.condition.has_data_class ?? []).filter(isDataClass));
   if (named.every((classes) => classes.length === 0)) return [];

@@ -100,7 +100,7 @@ t.test('ca show and env speak of the daemon that the configuration describes', a
   t.match(without.stderr, /POSTERN_KEY/);
 });
 
-t.test('run leads a command through the gate and leaves with its exit code', async (t) => {
+t.test('run leads a command through the gateway and leaves with its exit code', async (t) => {
   const upstream = await startUpstream(t);
   const { dir, configFile } = writeTestConfig(t, { upstream });
   const daemon = await startDaemon(t, dir, ['--config', configFile]);

@@ -15,7 +15,7 @@ interface Check {
   readonly setting: string;
 }
 
-/** Servers of this machine that stand for the outside: whoever reaches them has got past the gate. */
+/** Servers of this machine that stand for the outside: whoever reaches them has got past the gateway. */
 async function startOutside(t: Test) {
   const listen = async (host: string): Promise<number> => {
     const server = createServer((socket) => socket.on('error', () => undefined));
@@ -154,6 +154,6 @@ t.test('a sound set-up is found sound, and canaries are of an agent of their own
     const cut = await postern(['doctor', '--prove', ...nothing], {
       env: { ...env, HTTPS_PROXY: 'http://agent:x@127.0.0.1:1' },
     });
-    t.match(cut, { code: 1, stdout: /not enforced +the way through the gate/ });
+    t.match(cut, { code: 1, stdout: /not enforced +the way through the gateway/ });
   });
 });

@@ -18,7 +18,7 @@ import { findOldNode, needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { postern } from './support.ts';
 
-/* From nothing to a program whose calls leave through the gate: `init`, `serve`, `run`, `env`. */
+/* From nothing to a program whose calls leave through the gateway: `init`, `serve`, `run`, `env`. */
 
 function emptyFolder(t: Test): string {
   const dir = mkdtempSync(join(tmpdir(), 'postern-init-'));
@@ -128,7 +128,7 @@ t.test('run gives each program a key of its own, and says what became of its cal
     t.match(stdout, `HTTPS_PROXY=http://agent:${key}@`);
     t.notMatch(stdout, readFileSync(join(dir, 'agent-key'), 'utf8').trim());
     t.notMatch(stdout, /ADMIN_SECRET|POSTERN_CONFIG/);
-    t.match(stderr, /no call has left through the gate/);
+    t.match(stderr, /no call has left through the gateway/);
     const after = await postern(['--config', config, 'explain', 'GET', url], { env: { POSTERN_KEY: key } });
     t.match(after, { code: 1, stderr: /does not take the key in POSTERN_KEY/ });
     const [, folder = ''] = /VMOptionsFile=(\S+)\/java-options/.exec(stdout) ?? [];
@@ -164,7 +164,7 @@ t.test('run gives each program a key of its own, and says what became of its cal
     if (!needProgram(t, 'curl')) return;
     const two = `curl -s -o /dev/null ${url}; curl -s -o /dev/null -X DELETE ${url}`;
     const { stderr } = await runs('sh', '-c', two);
-    t.match(stderr, /postern: 2 calls: 1 allowed, 0 sanitised, 0 held, 1 denied\./);
+    t.match(stderr, /postern: 2 calls: 1 allowed, 0 sanitized, 0 held, 1 denied\./);
   });
 
   await t.test('a Node that honours no variable leaves through it as well', async (t) => {

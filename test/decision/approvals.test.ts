@@ -106,16 +106,16 @@ t.test('a policy that denies wins over a grant', async (t) => {
   t.match(body, { decision: 'DENY', policy_name: 'stop' });
 });
 
-t.test('beside a sanitising rule an approved call goes out sanitised', async (t) => {
+t.test('beside a sanitizing rule an approved call goes out sanitized', async (t) => {
   const gateway = await startTestGateway(t);
   await gateway.apply(rules);
-  const sanitise = {
+  const sanitize = {
     rule_id: 'cut',
     match: {},
     condition: { has_data_class: ['SECRETS'] },
     action: 'SANITIZE',
   };
-  await gateway.apply([sanitise], 'cut');
+  await gateway.apply([sanitize], 'cut');
   const secret = gitlabToken();
   const body = { text: `the key is ${secret}` };
   const { body: held } = await gateway.api('POST', '/v1/scan', scanOf(body));

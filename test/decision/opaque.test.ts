@@ -74,7 +74,7 @@ t.test('a rule that allows it still says that it was there', async (t) => {
   t.equal(call.risk.score, 0, 'and it is no risk by itself');
 });
 
-t.test('a rule that sanitises it cuts the usual classes, for nobody can cut it', async (t) => {
+t.test('a rule that sanitizes it cuts the usual classes, for nobody can cut it', async (t) => {
   const { call, verdict } = await judged({ png: picture }, 'SANITIZE');
   t.equal(verdict.decision, 'SANITIZE');
   t.equal(verdict.sanitizedBody, call.body);

@@ -157,7 +157,7 @@ t.test('reason codes begin with the deciding rule and tell only what takes effec
   }
 });
 
-t.test('sanitising names the classes of the rules that sanitise', async (t) => {
+t.test('sanitizing names the classes of the rules that sanitize', async (t) => {
   const sanitize = (...classes: string[]): GivenRule => ({
     action: 'SANITIZE',
     condition: classes.length > 0 ? { has_data_class: classes } : {},

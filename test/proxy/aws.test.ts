@@ -224,7 +224,7 @@ t.test('reads an upload as it will be kept, without its chunks', async (t) => {
   t.equal(lab.upstream.requests.length, 1);
 });
 
-t.test('signs what is left of a body that is sanitised', async (t) => {
+t.test('signs what is left of a body that is sanitized', async (t) => {
   const lab = await startAwsLab(t);
   const rule = { rule_id: 'cut', priority: 1, match: {}, condition: {}, action: 'SANITIZE' };
   t.equal((await lab.gateway.apply([rule])).status, 200);

@@ -50,7 +50,7 @@ const ways = (secret: string) => [
     arrives: '{"text":"hello"}',
   },
   {
-    name: 'sanitised',
+    name: 'sanitized',
     method: 'POST',
     body: `{"text":"the key is ${secret}, keep it"}`,
     status: 200,
@@ -169,7 +169,7 @@ t.test('/v1/scan gives the decisions that the proxy gives', async (t) => {
     t.equal(scanned.body.decision, way.decision, way.name);
     t.equal(proxied.headers['x-service-decision'], way.decision, way.name);
     if (way.decision === 'SANITIZE') {
-      t.type(scanned.body.sanitized_body, 'object', 'the sanitised body has the type of the body');
+      t.type(scanned.body.sanitized_body, 'object', 'the sanitized body has the type of the body');
       t.match(scanned.body.sanitized_body.text, /^the key is \[REDACTED:/);
     }
   }

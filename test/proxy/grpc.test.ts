@@ -15,7 +15,7 @@ import { startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startHttp2Upstream } from '../support/upstream.ts';
 
-/* gRPC by its own client and server, through the gate. Messages are strings; what they mean is no matter of the transport. */
+/* gRPC by its own client and server, through the gateway. Messages are strings; what they mean is no matter of the transport. */
 
 const asText = {
   requestSerialize: (text: string) => Buffer.from(text, 'latin1'),

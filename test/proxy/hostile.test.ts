@@ -17,7 +17,7 @@ import { agentId, denyDeletes, startTestGateway } from '../support/gateway.ts';
 import { until } from '../support/redis.ts';
 import { startRawUpstream, startUpstream } from '../support/upstream.ts';
 
-/** Clients and upstreams that mean harm, or are broken: the gate answers, lets go of them, and serves the next. */
+/** Clients and upstreams that mean harm, or are broken: the gateway answers, lets go of them, and serves the next. */
 
 const read = async (socket: net.Socket): Promise<string> => {
   const chunks: Buffer[] = [];

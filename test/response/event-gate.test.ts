@@ -59,7 +59,7 @@ function setUp({ decided, isFull, instead, ...options }: Setup = {}): Lab {
   return { gate, asked, written, flows, decide, drain };
 }
 
-/** Time for what can be read to be read: the gate lets others have their turn between two events. */
+/** Time for what can be read to be read: the gateway lets others have their turn between two events. */
 async function turn(): Promise<void> {
   for (let count = 0; count < 10; count += 1) await new Promise((done) => setImmediate(done));
 }

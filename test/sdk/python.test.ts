@@ -184,7 +184,7 @@ listener.close()`,
     for (const it of shown) t.notMatch(it, key);
   });
 
-  t.test('a guarded call goes out as it was judged, sanitised, or not at all', async (t) => {
+  t.test('a guarded call goes out as it was judged, sanitized, or not at all', async (t) => {
     const lab = await startAgentLab(t);
     const secret = awsKeyId();
     const shown = await shownBy(

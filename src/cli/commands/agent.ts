@@ -34,7 +34,7 @@ const columns = [
 
 /** Adds `postern agent`, which shows who calls, and what an operator can do about it. */
 export function addAgent(program: Command): void {
-  const group = program.command('agent').description('agents, whose calls pass the gate');
+  const group = program.command('agent').description('agents, whose calls pass the gateway');
 
   listCommand(group, 'list agents, newest first').action(
     asks<PageOptions>(async ({ client, options, showPage }) => {

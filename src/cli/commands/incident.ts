@@ -48,7 +48,7 @@ const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): Tim
 
 /** Adds `postern incident`, for what went wrong, and how far somebody has looked into it. */
 export function addIncident(program: Command): void {
-  const group = program.command('incident').description('incidents, opened by the gate or by hand');
+  const group = program.command('incident').description('incidents, opened by the gateway or by hand');
   listCommand(group, 'list incidents, newest first')
     .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
     .option('--agent <uuid>', 'of this agent')

@@ -43,7 +43,7 @@ export function variablesFor({ url, proxy, key, ca }: Ends): Record<string, stri
 /** Says that the way is known, and no key for it. */
 export class NoKeyError extends Error {
   constructor(config: string | undefined) {
-    super(noKey('the programs that shall leave through the gate', config));
+    super(noKey('the programs that shall leave through the gateway', config));
   }
 }
 

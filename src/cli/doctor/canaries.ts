@@ -65,7 +65,7 @@ async function withSecret(through: Through, { hostname, port, pathname }: URL): 
     'TLS is read',
     seen.isRead,
     seen.isRead
-      ? 'the certificate in the tunnel is of the gate'
+      ? 'the certificate in the tunnel is of the gateway'
       : `the tunnel leads on unread (CONNECT ${seen.connect})`,
     'intercept.passthrough must not match the hosts that agents call',
   );
@@ -111,7 +111,7 @@ async function toExpired(through: Through): Promise<Check> {
     if (seen.code === 'EGRESS_BLOCKED' || seen.connect === 403)
       return unknown(
         name,
-        'not tried: the gate may not dial this machine, which is as it should be',
+        'not tried: the gateway may not dial this machine, which is as it should be',
         setting,
       );
     return check(name, seen.status !== 200, toldAnswer(seen), setting);

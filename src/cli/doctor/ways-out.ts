@@ -22,7 +22,7 @@ export const usualOutside: OutsideAddresses = {
 };
 
 const timeoutMs = 3_000;
-const setting = 'docs/deploy: a network that lets agents reach the gate alone';
+const setting = 'docs/deploy: a network that lets agents reach the gateway alone';
 
 /** Tries each address, and also the name server of the machine unless another one is named. */
 export async function tryWaysOut({ ipv4, ipv6, dns }: OutsideAddresses): Promise<readonly Check[]> {

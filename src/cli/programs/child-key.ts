@@ -56,7 +56,7 @@ async function permitted<T>(work: () => Promise<T>): Promise<T | undefined> {
   }
 }
 
-const words = { ALLOW: 'allowed', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
+const words = { ALLOW: 'allowed', SANITIZE: 'sanitized', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 
 interface Counted {
   readonly total: number;
@@ -85,7 +85,7 @@ async function countCalls(client: Client, keyId: string, from: string): Promise<
 
 function toReport({ total, counts, isCut }: Counted): string {
   if (total === 0)
-    return 'no call has left through the gate: does the program honour HTTPS_PROXY, and trust the authority in SSL_CERT_FILE?';
+    return 'no call has left through the gateway: does the program honour HTTPS_PROXY, and trust the authority in SSL_CERT_FILE?';
   const more = isCut ? 'at least ' : '';
   const parts = Object.entries(words).map(([decision, word]) => `${counts[decision] ?? 0} ${word}`);
   const next = counts['REQUIRE_APPROVAL'] ? ' "postern approval list" shows what waits.' : '';

@@ -213,7 +213,7 @@ function classifyTrace(
 
 /**
  * Returns one finding for each class of the call. Findings outside the body cannot be cut, unless the call
- * was sanitised.
+ * was sanitized.
  */
 function findingsOf({ classifications = [], findings = [], decision }: Trace): Finding[] {
   const inHead = new Set(findings.filter((it) => !it.location.startsWith('body:')).map((it) => it.class));

@@ -100,7 +100,7 @@ export function compilePartial(inputs: readonly CompiledInput[], lacks: readonly
         strictest = Math.max(strictest, Math.max(...ranks));
       }
       const isHeld = decisions[strictest] === 'REQUIRE_APPROVAL';
-      // A held call that cannot be sanitised cannot be sent at all, so the cuts matter.
+      // A held call that cannot be sanitized cannot be sent at all, so the cuts matter.
       if (mildest === strictest && !(isHeld && maySanitize)) return undefined;
       return namesSome([...because]);
     },

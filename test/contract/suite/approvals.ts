@@ -335,7 +335,7 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
     t.equal((await api('GET', '/v1/usage')).body.scans_used, 1);
   });
 
-  await t.test('Decision: approval and sanitising together', async (t) => {
+  await t.test('Decision: approval and sanitizing together', async (t) => {
     const { scan, decide, apply } = await openDesk(lab, 'held-and-cleaned');
     await apply([{ rule_id: 'clean', action: 'SANITIZE' }], { name: 'a' });
     const call = { body: { note: 'SSN 536-22-8726', id: randomUUID() } };
@@ -346,7 +346,7 @@ export async function approvals(t: Test, lab: Lab): Promise<void> {
     t.match(
       sent,
       { decision: 'SANITIZE', sanitized_body: { note: 'SSN [REDACTED:us-ssn]' } },
-      'then sent sanitised',
+      'then sent sanitized',
     );
     t.ok(sent.reason_codes.includes('RECENT_APPROVAL_GRANT'));
   });

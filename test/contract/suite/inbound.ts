@@ -155,7 +155,7 @@ export async function inboundRoutes(t: Test, lab: Lab): Promise<void> {
     t.equal(
       lab.upstream.requests.at(-1)?.body.toString(),
       '{"note":"[REDACTED:aws-access-key-id]"}',
-      'sent sanitised',
+      'sent sanitized',
     );
     t.equal(sanitized.status, 200);
     await apply([{ rule_id: 'r', match: { tool_name: 'nothing' }, action: 'DENY' }]);

@@ -49,7 +49,7 @@ const cases: readonly {
   want: readonly (readonly [cause: string, parts: number])[];
 }[] = [
   { name: 'a call that is let out', want: [] },
-  { name: 'one that is sanitised', decision: 'SANITIZE', want: [] },
+  { name: 'one that is sanitized', decision: 'SANITIZE', want: [] },
   { name: 'one that is held', decision: 'REQUIRE_APPROVAL', want: [] },
   { name: 'one that is denied', decision: 'DENY', want: [['denial', 500]] },
   { name: 'one of a stranger that is denied', decision: 'DENY', call: { isAnonymous: true }, want: [] },

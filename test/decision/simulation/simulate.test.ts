@@ -259,7 +259,7 @@ const partialCases: readonly {
     doubt: true,
   },
   {
-    name: 'one that sanitises beside an approval',
+    name: 'one that sanitizes beside an approval',
     rules: [{ action: 'SANITIZE', condition: word }],
     others: [{ action: 'REQUIRE_APPROVAL' }],
     doubt: true,

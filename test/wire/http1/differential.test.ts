@@ -58,7 +58,7 @@ async function fuzz(
 }
 
 const folded = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '-');
-/** About one connection, or made anew by the gate. */
+/** About one connection, or made anew by the gateway. */
 const isOfConnection = (name: string): boolean =>
   /^(?:connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|http2-settings|host|content-length|expect)$/.test(
     folded(name),
@@ -197,7 +197,7 @@ t.test('what was judged is what leaves, to a plain reading and to a second parse
   });
 });
 
-/** Names that the answers below make up; others may be the gate's to drop. */
+/** Names that the answers below make up; others may be the gateway's to drop. */
 const ownFields = (fields: readonly string[]): string[] =>
   endToEnd(fields).filter((line) => /^x-(?!service-)/.test(line));
 const asAnswer = ({ start, fields, body, trailers }: Message) => ({

@@ -119,7 +119,7 @@ export class Lane {
   readonly #tap: net.Server;
   /** The tap again, for haproxy to ask. */
   readonly #answering: net.Server;
-  /** Reads what leaves the gate. */
+  /** Reads what leaves the gateway. */
   readonly #last = new NodeReader();
   /** Read what comes to it. */
   readonly #node = new NodeReader();
@@ -167,7 +167,7 @@ export class Lane {
     for (const reader of [this.#last, this.#node, this.#behindHaproxy]) reader.close();
   }
 
-  /** Sends the pieces to the gate, each in a segment of its own as far as the kernel allows, and waits until nothing moves. */
+  /** Sends the pieces to the gateway, each in a segment of its own as far as the kernel allows, and waits until nothing moves. */
   async pass(pieces: readonly Buffer[]): Promise<Passage> {
     this.#came = [];
     this.#judged = [];

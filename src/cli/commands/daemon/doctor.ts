@@ -24,7 +24,7 @@ export function addDoctor(program: Command): void {
     )
     .option(
       '--prove',
-      'try the ways past the gate alone, from where agents run; fails when anything gets out',
+      'try the ways past the gateway alone, from where agents run; fails when anything gets out',
     )
     .option(
       '--outside <host:port>',
@@ -93,7 +93,7 @@ async function reachesGate({ variables }: WayOut): Promise<Check> {
     .catch((error: NodeJS.ErrnoException) => error.code ?? error.message);
   const isOpen = answered === 200 || answered === 403;
   return check(
-    'the way through the gate',
+    'the way through the gateway',
     isOpen,
     `the proxy answers ${answered}`,
     'let agents reach proxy.listen',

@@ -7,7 +7,7 @@ import { exportsFor, type Shell, shells } from '../../programs/shells.ts';
 export function addEnv(program: Command): void {
   program
     .command('env')
-    .description('print the exports that lead a shell through the gate: eval "$(postern env)"')
+    .description('print the exports that lead a shell through the gateway: eval "$(postern env)"')
     .addOption(new Option('--shell <name>', 'the shell that reads them').choices(shells).default('bash'))
     .action(async (_options: unknown, env: Command) => {
       const options = env.optsWithGlobals<CommonOptions & { readonly shell: Shell }>();

@@ -130,7 +130,7 @@ function toldNext({ config, admin_secret_file, key_file, ca }: Made): string {
     `  ${ownCommand} serve                 in this terminal, or as a service`,
     '',
     'and in another terminal, with the same export:',
-    `  ${ownCommand} run -- CMD            a program whose calls leave through the gate`,
+    `  ${ownCommand} run -- CMD            a program whose calls leave through the gateway`,
     `  ${ownCommand} status                how the daemon is`,
     `  ${ownCommand} doctor                what is enforced, and what is not`,
     `  ${ownCommand} key mint --name NAME  a key for another agent`,

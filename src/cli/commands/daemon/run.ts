@@ -13,7 +13,7 @@ type Variables = WayOut['variables'];
 export function addRun(program: Command): void {
   program
     .command('run')
-    .description('run a command whose calls leave through the gate')
+    .description('run a command whose calls leave through the gateway')
     .argument('<command...>', 'the command and its arguments, after --')
     .option('--quiet', 'say nothing of the calls at the end')
     .action(async (command: string[], { quiet }: { quiet?: boolean }) => {

@@ -71,7 +71,7 @@ function toldFirstStart({ isNew, exports, file }: FirstStart): string {
   if (!isNew) return `Key, secret and exports are in ${file}; "${ownCommand} env" prints them. ${whatNext}`;
   return [
     '\nThis was the first start. Type next, in another terminal in this folder:\n',
-    `  ${ownCommand} run -- CMD     a program whose calls leave through the gate`,
+    `  ${ownCommand} run -- CMD     a program whose calls leave through the gateway`,
     `  . ${relative('.', file)}   a whole shell, with the exports below`,
     `  ${ownCommand} trace tail     watch the calls`,
     `  ${ownCommand} doctor         what is enforced, and what is not`,

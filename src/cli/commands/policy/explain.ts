@@ -27,7 +27,11 @@ const fields = [
 
 /** Adds `postern explain`, which says what the gateway would decide about a call, and why, without effect. */
 export function addExplain(program: Command): void {
-  command(program, 'explain', 'what the gate would say of a call of POSTERN_KEY, and why; without any effect')
+  command(
+    program,
+    'explain',
+    'what the gateway would say of a call of POSTERN_KEY, and why; without any effect',
+  )
     .argument('<method>')
     .argument('<url>')
     .argument('[body]', 'text, or - for standard input')

@@ -5,7 +5,7 @@
 const sentences: Readonly<Record<string, string>> = {
   POLICY_ALLOW: 'A rule allows it',
   POLICY_DENY: 'A rule denies it',
-  POLICY_SANITIZE: 'A rule has it sanitised',
+  POLICY_SANITIZE: 'A rule has it sanitized',
   POLICY_REQUIRE_APPROVAL: 'A rule has a person asked',
   POLICY_OPEN_INCIDENT: 'A rule opens an incident',
   SECRETS: 'It carries a secret',
@@ -43,7 +43,7 @@ const sentences: Readonly<Record<string, string>> = {
   OPAQUE_CONTENT: 'It holds a file that cannot be read',
   GATEWAY_DEGRADED: 'It was judged while the state was away',
   RESPONSE_BLOCKED: 'Its answer is withheld',
-  RESPONSE_SANITIZED: 'Its answer was sanitised',
+  RESPONSE_SANITIZED: 'Its answer was sanitized',
   PROMPT_INJECTION: 'A prompt injection was found',
   SENSITIVE_DATA: 'Sensitive data',
   EGRESS_BLOCKED: 'The address is not allowed',

@@ -13,7 +13,7 @@ export interface Children {
 
 const decisionWords: Readonly<Record<Decision, string>> = {
   ALLOW: 'Allowed',
-  SANITIZE: 'Sanitised',
+  SANITIZE: 'Sanitized',
   REQUIRE_APPROVAL: 'Held',
   DENY: 'Denied',
 };

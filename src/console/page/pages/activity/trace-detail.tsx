@@ -105,7 +105,7 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
   );
 }
 
-const verbs = { ALLOW: 'let out', SANITIZE: 'sanitised', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
+const verbs = { ALLOW: 'let out', SANITIZE: 'sanitized', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 
 function Why({ trace }: { trace: Trace }) {
   const lines = trace.explanation ?? (trace.detail ? [trace.detail] : []);
