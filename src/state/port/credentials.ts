@@ -3,7 +3,10 @@ import type { MaybePromise } from './page.ts';
 
 /** Keeps credentials of the vault, which has sealed them already. */
 export interface CredentialStore {
-  /** Rejects with CONFLICT where the tenant has no room for it: `rules/credentials.ts`. */
+  /**
+   * Stores a credential, in place of one with its name. Rejects with CONFLICT where the tenant has no room
+   * for it: see `rules/credentials.ts`.
+   */
   putCredential(credential: SealedCredential, audit: AuditEvent): Promise<void>;
   /**
    * Returns the credential as the last `admit` of this tenant has left it; undefined where there is none, or

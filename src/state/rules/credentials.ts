@@ -1,9 +1,12 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { SealedCredential } from '../store.ts';
 
-/** Credentials of the vault that a tenant may have. */
+/** The limit of a tenant's credentials of the vault. */
 export const credentialsMax = 1_000;
-/** Their characters in all, sealed: every node reads all of them after each change. */
+/**
+ * The limit of the characters of a tenant's sealed credentials in all. Every node reads all of them after
+ * each change.
+ */
 export const sealedCharsMax = 4_000_000;
 
 /** Throws CONFLICT where a tenant with these credentials has no room for a new one, or for a longer one. */
