@@ -226,6 +226,8 @@ t.test('who has data on a node that answers does not wait for one that is away',
   for (let at = 0; at <= failuresMax; at += 1)
     await t.rejects(acme.admit(acmeKey), { code: 'STATE_UNAVAILABLE' });
   t.match(await beta.admit(betaKey), { ok: true });
+  const troubles = await Promise.all(Array.from({ length: 30 }, () => lab.store.trouble()));
+  t.same(new Set(troubles), new Set([undefined]), 'nor is that a trouble of all');
   await cluster.masters[0]?.start();
   await until('a call that is let in again', async () => (await acme.admit(acmeKey)).ok);
 });

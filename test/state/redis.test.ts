@@ -220,6 +220,40 @@ t.test('warns of a Redis that may lose what it is given', async (t) => {
   t.match(await warnings(), /"appendonly" off/);
 });
 
+t.test('warns of a clock that is far from that of Redis', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const warnings = async (apartMs: number): Promise<readonly string[]> => {
+    const found: string[] = [];
+    const log = { warn: (_: object, message: string) => found.push(message) };
+    const store = await open(redis, { log, now: () => Date.now() + apartMs });
+    await store.close();
+    return found;
+  };
+  t.same(await warnings(5_000), []);
+  t.same(await warnings(-5_000), []);
+  t.match(await warnings(600_000), [/^The clock of this machine is 600 s ahead of that of Redis/]);
+  t.match(await warnings(-600_000), [/^The clock of this machine is 600 s behind that of Redis/]);
+});
+
+t.test('a Redis that answers and takes no writes is no state that is fine', async (t) => {
+  const redis = await startRedis(t);
+  if (!redis) return;
+  const store = await opened(t, redis);
+  t.equal(await store.trouble(), undefined);
+  await redis.command('CONFIG', 'SET', 'maxmemory', 1);
+  t.equal(await store.trouble(), 'Redis answers, and takes no writes (OOM).');
+  await redis.command('CONFIG', 'SET', 'maxmemory', 0);
+  t.equal(await store.trouble(), undefined);
+  await redis.command('CONFIG', 'SET', 'min-replicas-to-write', 1);
+  t.equal(await store.trouble(), 'Redis answers, and takes no writes (NOREPLICAS).');
+  await redis.command('CONFIG', 'SET', 'min-replicas-to-write', 0);
+  await redis.command('REPLICAOF', redis.host, redis.port + 1);
+  t.equal(await store.trouble(), 'Redis answers, and takes no writes (READONLY).');
+  await redis.command('REPLICAOF', 'NO', 'ONE');
+  await until('a state without trouble', async () => (await store.trouble()) === undefined);
+});
+
 t.test('speaks TLS with a server that proves its name, as the user of the URL', async (t) => {
   const authority = createTestAuthority();
   const files = t.testdir({

@@ -69,7 +69,7 @@ export const familyTexts = {
   ),
   postern_reader_wait_seconds: histogram('Time that bodies waited for a reader thread.'),
   postern_reader_seconds: histogram('Time that reader threads took for a body.'),
-  postern_state_up: gauge('1 where the state answers, else 0.', 'min'),
+  postern_state_up: gauge('1 where the state answers and takes writes, else 0.', 'min'),
   postern_state_seconds: histogram('Time of operations of the state that had to be waited for.'),
   postern_state_operations_total: counter(
     'Operations of the state that had to be waited for.',

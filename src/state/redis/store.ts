@@ -11,12 +11,14 @@ import { Holders } from './holders.ts';
 import { createRedisHomes } from './homes.ts';
 import { createRedisIncidents } from './incidents.ts';
 import { createRedisKeys } from './keys.ts';
+import { clockWarningOf } from './link/clock.ts';
 import { Commits } from './link/commits.ts';
 import { openConnection, type RedisConnectionOptions, redisRefusal, whyAway } from './link/connection.ts';
 import { agreeOnFormat, formatIn, type RecordFormat, recordFormat } from './link/format.ts';
 import type { Link } from './link/link.ts';
 import { Names } from './link/names.ts';
 import { Revisions } from './link/revisions.ts';
+import { troubleOf } from './link/trouble.ts';
 import { redisWarningsOf } from './link/warnings.ts';
 import { createRedisMcpTools } from './mcp-tools.ts';
 import { createRedisNonces } from './nonces.ts';
@@ -44,9 +46,14 @@ export interface RedisStoreOptions extends Omit<RedisConnectionOptions, 'onError
    * Redis.
    */
   readonly clock?: 'server' | 'caller';
+  /** The clock of this machine. */
+  readonly now?: () => number;
   /** The format of the records; that of this version by default. */
   readonly format?: RecordFormat;
 }
+
+/** A clock may be set while the daemon runs. */
+const clockCheckMs = 600_000;
 
 /** Returns the methods of a part, each bound to it, so that one store is made of several parts. */
 function methodsOf<T extends object>(part: T): { readonly [Name in keyof T]: T[Name] } {
@@ -76,6 +83,8 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
   const agents = createRedisAgents(link);
   const history = new RedisHistory(link, report, termsOf);
   await greet(link, options);
+  const watching = setInterval(() => warnOfClock(link, options).catch(report), clockCheckMs);
+  watching.unref();
   return {
     ...createRedisKeys(link),
     ...agents,
@@ -101,12 +110,11 @@ export async function openRedisStore(options: RedisStoreOptions): Promise<Store>
     ...createRedisNonces(link),
     ...createRedisHomes(link),
     ...createUsage(link),
-    trouble: () =>
-      connection.ping().then(
-        () => undefined,
-        () => 'Redis does not answer.',
-      ),
-    close: connection.close,
+    trouble: () => troubleOf(connection, names),
+    async close() {
+      clearInterval(watching);
+      await connection.close();
+    },
   };
 }
 
@@ -115,10 +123,19 @@ async function greet({ connection, names }: Link, options: RedisStoreOptions): P
   try {
     await agreeOnFormat(connection, names, options.format ?? recordFormat);
     for (const warning of await redisWarningsOf(connection)) options.log.warn({}, warning);
+    await warnOfClock({ connection }, options);
   } catch (error) {
     await connection.close();
     throw redisRefusal((error as Error).cause) ?? error;
   }
+}
+
+async function warnOfClock(
+  { connection }: Pick<Link, 'connection'>,
+  { log, now = Date.now }: RedisStoreOptions,
+): Promise<void> {
+  const warning = await clockWarningOf(connection, now);
+  if (warning !== undefined) log.warn({}, warning);
 }
 
 /** Returns the format that is noted in Redis, without changing it; undefined where none is noted. */

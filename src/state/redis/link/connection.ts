@@ -58,7 +58,7 @@ export async function openConnection(options: RedisConnectionOptions) {
   const breakers = createCache<Breaker>(2 * nodesMax);
   let isClosed = false;
 
-  async function bounded<T>(key: string | undefined, send: () => Promise<T>): Promise<T> {
+  async function bounded<T>(key: Argument | undefined, send: () => Promise<T>): Promise<T> {
     const breaker = kept(breakers, nodeOf(client, key), () => new Breaker());
     if (isClosed) throw new GatewayError('SHUTTING_DOWN', 'The state is closed.');
     if (!breaker.mayTry(Date.now())) throw away();
@@ -87,16 +87,17 @@ export async function openConnection(options: RedisConnectionOptions) {
     /** Runs a script; all `keys` must lie on one node. */
     run: (script: Script, keys: readonly string[], args: readonly Argument[]) =>
       bounded(keys[0], () => evaluate(client, script, keys, args)),
-    /** Sends one command, whose first argument is its key. */
+    isCluster: options.cluster,
+    /** Sends one command, whose first argument is its key, if it has one. */
     call: (command: string, ...args: readonly Argument[]) =>
-      bounded(String(args[0]), () => client.call(command, ...args.map(toArgument))),
+      bounded(args[0], () => client.call(command, ...args.map(toArgument))),
     /** Sends one command as `call` does; the texts of the answer are bytes. */
     callBuffers: (command: string, ...args: readonly Argument[]) =>
-      bounded(String(args[0]), () => client.callBuffer(command, ...args.map(toArgument))),
+      bounded(args[0], () => client.callBuffer(command, ...args.map(toArgument))),
     /** Returns the answer to `INFO` of each master. */
     info: () => bounded(undefined, () => Promise.all(masters().map((it) => it.info()))),
-    /** Resolves if Redis answers, and rejects where it does not or is taken for away. */
-    ping: () => bounded(undefined, () => client.ping()).then(() => undefined),
+    /** Resolves with true if Redis answers, and rejects where it does not or is taken for away. */
+    ping: () => bounded(undefined, () => client.ping()).then(() => true),
     async close() {
       if (isClosed) return;
       isClosed = true;
@@ -126,9 +127,9 @@ async function evaluate(
 }
 
 /** Returns the node that has the key; '' where there is only one node, or any will do. */
-function nodeOf(client: Client, key: string | undefined): string {
+function nodeOf(client: Client, key: Argument | undefined): string {
   if (!(client instanceof Cluster) || key === undefined) return '';
-  return client.slots[new Command('GET', [key]).getSlot()]?.[0] ?? '';
+  return client.slots[new Command('GET', [String(key)]).getSlot()]?.[0] ?? '';
 }
 
 const toArgument = (it: Argument): string | Buffer => (typeof it === 'number' ? String(it) : it);

@@ -126,6 +126,11 @@ export class Names {
     return `${this.#prefix}hash:${safe(keyHash)}`;
   }
 
+  /** Returns one of the keys that are written to see whether Redis takes writes. */
+  probe(place: number): string {
+    return `${this.#prefix}probe:${place}`;
+  }
+
   /** Returns the name of the Redis key that holds the tenant of an agent. */
   agent(agentId: string): string {
     return `${this.#prefix}agent:${safe(agentId)}`;

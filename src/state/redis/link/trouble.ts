@@ -1,0 +1,27 @@
+import type { RedisConnection } from './connection.ts';
+import type { Names } from './names.ts';
+
+/** Keys that are written, spread over the nodes of a Cluster. */
+const placesMax = 64;
+const keptMs = 1_000;
+
+/**
+ * Says why Redis takes no writes, by one; undefined where it does. It answers, and refuses, where its memory
+ * or its disk is full, or where it is a replica. A part of a Cluster that is away is no trouble of all.
+ */
+export async function troubleOf(connection: RedisConnection, names: Names): Promise<string | undefined> {
+  const place = Math.floor(Math.random() * placesMax);
+  try {
+    await connection.call('SET', names.probe(place), '', 'PX', keptMs);
+    return undefined;
+  } catch (error) {
+    const refusal = codeOf((error as Error).cause);
+    if (refusal !== undefined) return `Redis answers, and takes no writes (${refusal}).`;
+    const isAnyThere = connection.isCluster && (await connection.ping().catch(() => false));
+    return isAnyThere ? undefined : 'Redis does not answer.';
+  }
+}
+
+/** Returns the code that an answer which is an error begins with. */
+const codeOf = (cause: unknown): string | undefined =>
+  cause instanceof Error && cause.name === 'ReplyError' ? /^[A-Z]+/.exec(cause.message)?.[0] : undefined;
