@@ -59,7 +59,9 @@ export class RequestBodyReading {
     return isForm || body.readings.length === 1 ? body.readings[0] : body.readings;
   }
 
-  /** Returns the body as JSON, or as the objects that a form is: servers that take both find the same fields. */
+  /**
+   * Returns the body as JSON, or as the objects that a form is: servers that take both find the same fields.
+   */
   structures(): readonly unknown[] {
     this.#structures ??= this.#readStructures();
     return this.#structures;

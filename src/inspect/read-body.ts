@@ -17,78 +17,80 @@ import { bodyPart, type CallPart, type PartResult, type ReadBounds, readPart } f
 import { type CutFormat, redactBody } from './redact/redact.ts';
 import type { BeginningMemory } from './segments/known-beginning.ts';
 
-/* Reads a call's body, from plain data to plain data: event loop and thread give the same result. */
+/* Reads a call's body, from plain data to plain data, so that event loop and thread give the same result. */
 
 export interface ReadingTools {
   readonly engine: DetectorEngine;
-  /** Looks for injections in messages between agents and in the context that a call gives. */
+  /** What looks for injections in messages between agents and in the context that a call gives. */
   readonly injections: InjectionReader;
-  /** Tells what a call asks for. */
+  /** What tells what a call asks for. */
   readonly meanings: MeaningReader;
-  /** Looks up bodies that begin as earlier ones did. Without it every body is read from its beginning. */
+  /** The memory of how earlier bodies began; undefined where every body is read from its beginning. */
   readonly beginnings?: BeginningMemory | undefined;
-  /** Lists the words that rules look for in bodies; undefined where rules search by themselves. */
+  /** The words that rules look for in bodies; undefined where rules search by themselves. */
   readonly words?: readonly string[] | undefined;
 }
 
-/** Says how a body is to be read. */
+/** How a body is to be read. */
 export interface BodySource {
   readonly contentType: string;
   readonly host: string;
-  /** Names the tenant that the body belongs to. */
+  /** The id of the tenant that the body belongs to. */
   readonly tenantId: string;
 }
 
 export interface BodyJob extends BodySource {
-  /** Body as received; empty where there is none. */
+  /** The body as received; empty where there is none. */
   readonly body: Buffer;
   readonly contentEncoding: string;
-  /** Body without its content coding, where that was taken off before. */
+  /** The body without its content coding; undefined where that was not taken off before. */
   readonly plain: Buffer | undefined;
-  /** Says that the call is already known to be unreadable. */
+  /** Whether the call is already known to be unreadable. */
   readonly isBroken: boolean;
-  /** Context that the call gives beside its body. */
+  /** The context that the call gives beside its body; undefined where there is none. */
   readonly context: Buffer | undefined;
-  /** Describes the coding of the messages in the body; undefined where the body is one message. */
+  /** The coding of the messages in the body; undefined where the body is one message. */
   readonly messages:
     | { readonly messageCodings: readonly string[]; readonly isUnwrapped: boolean }
     | undefined;
-  /** Holds the last bytes sent before it on an open call. */
+  /** The last bytes sent before it on an open call; undefined for other calls. */
   readonly boundary: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
-  /** Asks for a search for injections, since another agent gets the body. */
+  /** Whether another agent gets the body, so that it is searched for injections. */
   readonly isBetweenAgents: boolean;
-  /** Asks for all texts. They take as much memory as the body, so most callers do without. */
+  /** Whether all texts are wanted. They take as much memory as the body, so most callers do without. */
   readonly wantsTexts: boolean;
-  /** Asks for the URLs in it. */
+  /** Whether the URLs in it are wanted. */
   readonly wantsUrls: boolean;
 }
 
 export interface BodyReading {
   readonly findings: readonly Finding[];
   /**
-   * Holds the plain body and its decoded forms; empty where there is no body, undefined where they are not
-   * wanted.
+   * The plain body and its decoded forms. Empty where there is no body, undefined where they are not wanted.
    */
   readonly texts: readonly Buffer[] | undefined;
-  /** Holds the decoded forms where `texts` is not wanted. `bodyTextsOf` makes the texts of them. */
+  /** The decoded forms where `texts` is not wanted; else empty. `bodyTextsOf` makes the texts of them. */
   readonly decoded: readonly Buffer[];
   readonly plain: Buffer | undefined;
   readonly opaque: readonly string[];
   readonly uncounted: PartResult['uncounted'];
   readonly unreadable: string | undefined;
   readonly isOutOfTime: boolean;
-  /** Score from 0 to 1. */
+  /** The score of an injection, from 0 to 1. */
   readonly injection: number;
   readonly meanings: readonly Meaning[];
   readonly urls: readonly (readonly string[])[] | undefined;
   readonly wordsFound: WordsFound | undefined;
 }
 
-/** A larger body that grew by more than `expansionMax` is a bomb: reading costs more than sending. */
+/**
+ * Bounds on a body's plain length in bytes, and on how many times its size that is. A body above both is a
+ * bomb, since reading it costs more than sending it.
+ */
 const expandedBytesMax = 1024 * 1024;
 const expansionMax = 100;
 const noBytes = Buffer.alloc(0);
-/** Are shared by the bodies of all tenants, which are read one after another. */
+/** The memory that the bodies of all tenants share, since they are read one after another. */
 const plainSpaces = { searched: new PlainSpace(), whole: new PlainSpace() };
 
 export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds): BodyReading {
@@ -101,7 +103,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   let uncounted: PartResult['uncounted'] = [];
   let wordsFound: WordsFound | undefined;
   let problem: Pick<PartResult, 'unreadable' | 'isOutOfTime'> = whole;
-  /** Keeps the first reason. */
+  /** Notes why the body cannot be read; the first reason stands. */
   const fail = (unreadable: string | undefined, isOutOfTime = false): void => {
     if (problem.unreadable === undefined && unreadable !== undefined) problem = { unreadable, isOutOfTime };
   };
@@ -112,8 +114,8 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     const unread = whyUnread(job, plain);
     if (unread !== undefined) fail(unread);
     else {
-      // The results hold copies, except for the texts, so the spaces may be used again when nobody wants
-      // those.
+      // The results hold copies, except for the texts, so the spaces may be used again where nobody wants the
+      // texts.
       const spaces = job.wantsTexts ? undefined : plainSpaces;
       const part = partOf(job, plain, { memory: beginnings, words, spaces });
       const reading = readPart(part, engine, besideBody(bounds, plain));
@@ -153,7 +155,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   };
 }
 
-/** Reads what begins in earlier messages of an open call and ends in this one. */
+/** Finds what begins in earlier messages of an open call and ends in this one. */
 function acrossBoundary(
   { before, fieldEnds }: NonNullable<BodyJob['boundary']>,
   plain: Buffer,
@@ -207,8 +209,8 @@ export const besideBody = (bounds: ReadBounds, { length }: Buffer): ReadBounds =
 });
 
 /**
- * A content coding has room for bytes beside the content (such as gzip fields), which are forwarded as they
- * are, so findings there deny.
+ * Reads the bytes that a content coding has beside the content, such as the fields of gzip. They are
+ * forwarded as they are, so the call is denied where something is found in them.
  */
 function readCoding(
   { body, contentEncoding, host }: BodyJob,
@@ -234,7 +236,7 @@ function readCoding(
   else fail(reading.unreadable, reading.isOutOfTime);
 }
 
-/** Makes a part of the body of a call, or of what was made of it. */
+/** Makes a part of the body of a call, or of what was made of that body. */
 export const partOf = (
   { contentType, host, tenantId }: BodySource,
   bytes: Buffer,
@@ -251,7 +253,7 @@ export const partOf = (
   mayBeMany: true,
 });
 
-/** Keeps the meaning with the highest score of each category. */
+/** Returns of each category the meaning with the highest score. */
 function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   if (meanings.length < 2) return meanings;
   const gravest = new Map<string, Meaning>();
@@ -260,7 +262,7 @@ function gravestOf(meanings: readonly Meaning[]): readonly Meaning[] {
   return [...gravest.values()];
 }
 
-/** Text that `headText` makes of URL and headers. */
+/** The head of a call, with the text that `headText` makes of it. */
 export interface HeadJob extends HeadFields {
   readonly bytes: Buffer;
 }
@@ -276,14 +278,17 @@ export function readHead(
   return { findings, opaque, uncounted, unreadable, isOutOfTime };
 }
 
-/** Body to cut findings from; nothing is cut where `cuts` is empty. */
+/** A body to cut findings from. Nothing is cut where `cuts` is empty. */
 export interface CutJob extends BodySource {
   readonly body: Buffer;
   readonly cuts: readonly Finding[];
   readonly format: CutFormat;
 }
 
-/** Cuts findings and reads the rest. `left` is undefined if it cannot be cut, or read to its end. */
+/**
+ * Cuts findings and reads the rest. `left` is undefined where the body cannot be cut, or the rest cannot be
+ * read to its end.
+ */
 export function cutAndRead(
   job: CutJob,
   { engine, beginnings }: Pick<ReadingTools, 'engine' | 'beginnings'>,
@@ -301,7 +306,7 @@ export interface OpenJob {
   readonly contentEncoding: string;
 }
 
-/** Takes the content coding off a body. This runs as a job because a few bytes may become many. */
+/** Takes the content coding off a body. It runs as a job because a few bytes may become many. */
 export const openBody = (
   { body, contentEncoding }: OpenJob,
   _: ReadingTools,

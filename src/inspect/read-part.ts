@@ -45,7 +45,7 @@ const none: readonly never[] = Object.freeze([]);
 /** Tells where in a part an offset lies: `body:$.path`, `query:name`. */
 export type Locate = (offset: number) => string;
 
-/** Limits how much of a call is read, by the settings of its tenant. */
+/** Bounds on how much of a call is read, by the settings of its tenant. */
 export type ReadBounds = Omit<Bounds, 'depthMax'>;
 
 /** One part of a call: the head, or the body. */
@@ -53,24 +53,35 @@ export interface CallPart {
   readonly name: Finding['part'];
   readonly bytes: Buffer;
   readonly format: FieldFormat;
-  /** Holds the decoded content, where the content type says that the part as a whole is coded. */
+  /** The decoded content; undefined unless the content type tells that the part as a whole is coded. */
   readonly decoded?: Buffer | undefined;
-  /** Host that the call goes to. */
+  /** The host that the call goes to. */
   readonly host: string;
-  /** Lets reading resume where the beginning equals that of an earlier body. */
+  /**
+   * Where reading looks up an earlier body with an equal beginning, to resume behind it; undefined where it
+   * must not.
+   */
   readonly knownBy?: KnownBy | undefined;
-  /** Lists the words that rules look for. */
+  /** The words that rules look for; undefined where they look for none. */
   readonly words?: readonly string[] | undefined;
   /**
-   * Receive the part without its escapes: what of it is searched, and all of it. Views and texts of the
-   * reading are valid until the spaces are used again.
+   * The memory for the part without its escapes: for what of it is searched, and for all of it. Views and
+   * texts of the reading are valid until this memory is used again.
    */
   readonly spaces?: { readonly searched: PlainSpace; readonly whole: PlainSpace } | undefined;
-  /** Names classes with too many findings in `uncounted` instead of making the part unreadable. */
+  /**
+   * Whether classes with too many findings are named in `uncounted` instead of making the part unreadable.
+   */
   readonly mayBeMany?: true;
-  /** Answers, in place of the vendor's own places, whether what a detector finds at this place is no leak. */
+  /**
+   * Tells whether what a detector finds at this place is no leak. Where this is missing, the vendor's own
+   * places decide.
+   */
   isAtHome?(detector: Match['detector'], start: number): boolean;
-  /** Makes the locator, only where something was found. No location quotes any of the `hidden` findings. */
+  /**
+   * Creates the locator. It is called only where something was found. No location quotes any of the `hidden`
+   * findings.
+   */
   locator(hidden: readonly { start: number; end: number }[]): Locate;
 }
 
@@ -92,26 +103,26 @@ export function bodyPart(bytes: Buffer, contentType: string, host: string): Call
 
 export interface PartResult {
   readonly findings: readonly Finding[];
-  /** Holds the part and its decoded forms, the part itself first. */
+  /** The part and its decoded forms, the part itself first. */
   readonly texts: readonly Buffer[];
-  /** Holds the searched texts with their places in the part; those of a known beginning are left out. */
+  /** The searched texts with their places in the part. Those of a known beginning are left out. */
   readonly views: readonly View[];
-  /** Holds the texts that are neither the part itself nor the part without its escapes. */
+  /** The texts that are neither the part itself nor the part without its escapes. */
   readonly decoded: readonly Buffer[];
-  /** Holds both ends of each text, where the unescaped part stands for the part itself. */
+  /** Both ends of each text, where the unescaped part stands for the part itself. */
   readonly ends: readonly Buffer[];
-  /** Tells which of the part's words occur; undefined where the part has no words. */
+  /** Which of the part's words occur; undefined where the part has no words. */
   readonly wordsFound: WordsFound | undefined;
-  /** Lists content that was passed over, as `image at body:$.file`. */
+  /** Content that was passed over, as `image at body:$.file`. */
   readonly opaque: readonly string[];
   /**
-   * Names classes of which only the first findings are listed, so that they cannot be cut out. It never names
-   * SECRETS.
+   * Classes of which only the first findings are listed, so that they cannot be cut out. SECRETS is never
+   * among them.
    */
   readonly uncounted: readonly DataClass[];
-  /** Says why reading stopped before the end. */
+  /** Why reading stopped before the end; undefined where it did not. */
   readonly unreadable: string | undefined;
-  /** Says that the time was over, which proves nothing about the content. */
+  /** Whether the time was over, which proves nothing about the content. */
   readonly isOutOfTime: boolean;
 }
 
@@ -129,8 +140,8 @@ export function readPart(part: CallPart, engine: DetectorEngine, bounds: ReadBou
 }
 
 /**
- * Reads from where the known beginning ends. `isKnownNew` asks to read all, since a new value stands in the
- * beginning too.
+ * Reads from where the known beginning ends. `isKnownNew` asks the caller to read all, since a new value
+ * stands in the beginning too.
  */
 function readFrom(
   part: CallPart,
@@ -157,7 +168,7 @@ function readFrom(
   const texts = new PartTexts(bytes, views, known, spaces?.whole);
   const wordEnds = part.words && wordEndsIn(wordsOfList(part.words), views, known);
   let isKnownNew = false;
-  // There may be no view at all where time or memory ran out before the first one.
+  // There may be no view at all, where time or memory ran out before the first one.
   if (texts.searched && search.problem !== tooMany) {
     const shown = search.joinMatches(texts.searched, maxDecodedBytes);
     isKnownNew = from !== undefined && standsInKnown(search.found, known, () => texts.knownTexts());
@@ -186,9 +197,9 @@ class PartSearch {
   readonly hints: LocatedMatch[];
   readonly partialSecrets: Placed<PartialSecret>[];
   readonly opaque: readonly OpaqueContent[];
-  /** Classes with more findings than are kept. */
+  /** The classes with more findings than are kept. */
   readonly uncounted = new Set<DataClass>();
-  /** Why the part could not be read to its end; the first reason stands. */
+  /** Why the part could not be read to its end; the first reason stands. Undefined where it could. */
   problem: string | undefined;
   readonly #part: CallPart;
   readonly #engine: DetectorEngine;
@@ -230,7 +241,7 @@ class PartSearch {
     for (const name of uncounted) this.uncounted.add(name);
     const own = this.#form ? matches.map((match) => this.#form?.within(view, match) ?? match) : matches;
     const placed = this.#placed(view, own);
-    // A table repeats the text it is made of.
+    // A table repeats the text that it is made of.
     this.found.push(...(view.isTable ? unseen(placed, this.found) : placed));
     this.hints.push(...this.#placed(view, hints));
     if (!view.isTable && partialSecrets.length > 0) {
@@ -252,7 +263,7 @@ class PartSearch {
     readonly split: SplitFound;
   } {
     const { found, uncounted } = this;
-    // Each form of the text has shown them once more.
+    // Each form of the text has shown these beginnings once more.
     const partialSecrets = distinct(this.partialSecrets);
     const { bytes, format } = this.#part;
     const { from, newFrom, names: earlier } = this.#known;
@@ -267,7 +278,7 @@ class PartSearch {
     return { found: shown, knownValueMatches, split };
   }
 
-  /** Returns the findings and why there may be more. */
+  /** Returns the findings, and why there may be more. */
   result({ isOutOfTime }: Forms): Omit<PartResult, 'texts' | 'decoded' | 'ends' | 'views' | 'wordsFound'> {
     const { found, opaque, uncounted } = this;
     const kept = firstOfEach(distinct(found), uncounted);
@@ -301,7 +312,7 @@ class PartSearch {
   }
 }
 
-/** Makes the texts of a reading only when they are asked for. */
+/** Holds a reading, and makes its texts only when they are asked for. */
 class PartReading implements PartResult {
   readonly views: PartResult['views'];
   readonly findings: PartResult['findings'];
@@ -334,14 +345,14 @@ class PartReading implements PartResult {
   }
 }
 
-/** Keeps one match a detector and place, since a value is often found in a decoded form again. */
+/** Returns one match for each detector and place, since a value is often found in a decoded form again. */
 function distinct<T extends Placed<Match | PartialSecret>>(found: readonly T[]): readonly T[] {
   if (found.length < 2) return found;
   return [...new Map(found.map((it) => [placeKey(it), it])).values()];
 }
 
 /**
- * Keeps at most `findingsMax` of each class and as many of low confidence. Classes with more are added to
+ * Returns at most `findingsMax` of each class and as many of low confidence. Classes with more are added to
  * `uncounted`.
  */
 function firstOfEach(found: readonly LocatedMatch[], uncounted: Set<DataClass>): readonly LocatedMatch[] {
@@ -377,7 +388,7 @@ function toPlaces(
 }
 
 /**
- * Answers whether a credential stands where its vendor expects it: in one of `homePlaces`, at one of the
+ * Tells whether a credential stands where its vendor expects it: in one of `homePlaces`, at one of the
  * vendor's hosts. Elsewhere at that host it may be on its way to another customer of the vendor.
  */
 function isHome({ vendorHosts, homePlaces }: Match['detector'], host: string, location: string): boolean {

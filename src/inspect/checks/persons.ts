@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import type { Checks, SecretCheck } from './check.ts';
 
 /*
- * Checks that facts about persons are possible. They are a birth date of somebody alive, an address on the
- * Internet, a place as exact as a door, and words that can be a name.
+ * Checks that facts about persons are possible: the birth date of somebody alive, an address on the Internet,
+ * a place as exact as a door, words that can be a name.
  */
 
 /** Birth years of anybody alive today and for a while. */

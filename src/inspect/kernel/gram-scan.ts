@@ -11,9 +11,9 @@ export interface GramTables {
   readonly slots: Int32Array;
   readonly longSlots: Int32Array;
   /**
-   * The lists of entries. A list begins with eight numbers. The first three are sets, by the five lowest
-   * bits, of bytes: those that may stand before its grams, as their fourth byte, and behind that. The fourth
-   * is the length of the list in bytes, and the others are what its entries share.
+   * The lists of entries. A list begins with eight numbers. Three are sets of bytes, by their five lowest
+   * bits. They hold the bytes that may stand before its grams, as the fourth byte of these, and behind that
+   * byte. The fourth number is the length of the list in bytes, and the others are what its entries share.
    *
    * An entry has eight bytes of a word, from two before the gram on, and a mask of the bits that count. It
    * also has the word's index and the gram's place in the word.

@@ -63,7 +63,7 @@ const isBigEndian = endianness() === 'BE';
 
 const compiled = new WebAssembly.Module(readFileSync(programFile('inspect/kernel/kernel.wasm')));
 
-/** A kernel with its own memory, which holds one piece of text at a time. */
+/** Runs a kernel with its own memory, which holds one piece of text at a time. */
 export class Kernel {
   readonly exports: Exports;
   /** A view of all its memory, whose numbers are little-endian. */

@@ -3,14 +3,17 @@ import { METHODS } from '../../util/plain-http.ts';
 import { RecentMap } from '../../util/recent-map.ts';
 import { separatorText } from '../decode/separator.ts';
 
-/** Names fields of the protocol that hold nothing of the agent's or repeat the URL. */
+/** Names of fields of the protocol that hold nothing of the agent's or repeat the URL. */
 const unread = new Set(['host', 'content-length', 'connection', 'transfer-encoding']);
 const usualMethods = new Set(METHODS);
-/** Matches what clients send in Accept-Encoding (RFC 9110, 12.5.3). Other values are read as fields. */
+/**
+ * Matches the values that clients send in Accept-Encoding (RFC 9110, 12.5.3). Other values are read as
+ * fields.
+ */
 const codings =
   /^(?:(?:gzip|x-gzip|deflate|br|zstd|compress|identity|\*)(?: ?; ?q=[01](?:\.\d{1,3})?)?(?:, ?|$))+$/i;
 
-/** Says how to read a field of this name, as clients write it. Few names keep the map small. */
+/** How to read a field of this name. */
 type Reading = 'read' | 'unread' | 'unless-codings';
 export const readingsMax = 1024;
 const readings = new RecentMap<string, Reading>(readingsMax);
@@ -32,19 +35,22 @@ function isRead(name: string, value: string): boolean {
   return reading === 'unless-codings' && (value.length > 256 || !codings.test(value));
 }
 
-/** Are the fields of a call that make its head. */
+/** The fields of a call that make its head. */
 export type HeadFields = Pick<ReceivedCall, 'method' | 'target' | 'headers'>;
 
 type Source = 'url' | 'fragment' | 'userinfo' | 'method' | 'header';
 
-/** Calls `take` for every field that is read, in the order of the text; `name` is the name of a header. */
+/**
+ * Calls `take` for every field that is read, in the order of the text. `name` is the name of a header as it
+ * was written; undefined for other sources.
+ */
 function forEachField(
   { method, target, headers }: HeadFields,
   take: (source: Source, text: string, name?: string) => void,
 ): void {
   take('url', target.href);
   if (target.fragment !== '') take('fragment', target.fragment);
-  // It is put as a URL, because credentials in URLs are recognised as such.
+  // It is written as a URL, because credentials in URLs are recognised as such.
   if (target.userInfo !== '') take('userinfo', `${target.scheme}://${target.userInfo}@${target.host}/`);
   if (!usualMethods.has(method)) take('method', method);
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -55,7 +61,7 @@ function forEachField(
 }
 
 /**
- * Puts URL and headers into one text, one field behind the other. A finding can lie in a host label, path,
+ * Returns URL and headers as one text, one field behind the other. A finding can lie in a host label, path,
  * query parameter, fragment, header name or header value. One character is one byte.
  */
 export function headText(call: HeadFields): string {
@@ -68,14 +74,14 @@ export function headText(call: HeadFields): string {
 
 export interface HeadSpan {
   readonly source: Source;
-  /** Name of a header as it was written; empty for other sources. */
+  /** The name of a header as it was written; empty for other sources. */
   readonly name: string;
-  /** Place in the text where the field begins. */
+  /** The place in the text where the field begins. */
   readonly start: number;
   readonly text: string;
 }
 
-/** Returns the fields of that text, in order. */
+/** Returns the fields of the text that `headText` makes, in order. */
 export function headSpans(call: HeadFields): readonly HeadSpan[] {
   const spans: HeadSpan[] = [];
   let start = 0;
@@ -92,8 +98,8 @@ interface Span {
 }
 
 /**
- * Creates a locator for offsets in that text: `host`, `path`, `query:name`, `fragment`, `userinfo`, `method`,
- * `header:name`. A name that overlaps a `hidden` span is not quoted.
+ * Creates a locator for offsets in the text that `headText` makes. It returns `host`, `path`, `query:name`,
+ * `fragment`, `userinfo`, `method` or `header:name`. A name that overlaps a `hidden` span is not quoted.
  */
 export function headLocator(call: HeadFields, hidden: readonly Span[]): (offset: number) => string {
   const fields: { start: number; location: string }[] = [];

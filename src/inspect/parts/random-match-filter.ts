@@ -16,13 +16,19 @@ import { proofs } from '../patterns/confidence.ts';
  * random as a picture. Amid text joined from groups, a match is random if the text goes on on both sides.
  */
 
-/** Allows one random match in a thousand regions: two to the power of ten is about a thousand. */
+/**
+ * How many bits more than its region's length a match needs. Two to the power of ten is about a thousand, so
+ * one region in a thousand shows a random match.
+ */
 const marginBits = 10;
-/** Is larger than `marginBits`, because there are many ways to write the same bytes. */
+/**
+ * The margin in regions that are literals and for decoded matches. It is larger than `marginBits`, because
+ * there are many ways to write the same bytes.
+ */
 const literalMarginBits = 14;
-/** In random base64 each of the 64 characters has at least an eighth of its usual share. */
+/** The least share that any of the 64 characters has in random base64: an eighth of its usual share. */
 const usualShareMin = 1 / 512;
-/** More matches of a detector in a region, and more than four times the expected ones, are not random. */
+/** How many matches of a detector in a region may be random: a few, and some times the expected ones. */
 const fewMax = 2;
 const expectedFactor = 4;
 
@@ -52,7 +58,7 @@ class Regions {
   readonly #starts: readonly number[];
   readonly #files: readonly HighEntropyRegion[];
   readonly #fileStarts: readonly number[];
-  /** Counts each byte value of a region, once it is asked for. */
+  /** How often each byte value stands in a region, counted when it is first asked for. */
   readonly #counts = new Map<HighEntropyRegion, Uint32Array>();
 
   constructor(source: Buffer, regions: readonly HighEntropyRegion[]) {
@@ -63,7 +69,7 @@ class Regions {
     this.#fileStarts = this.#files.map(({ start }) => start);
   }
 
-  /** Leaves out matches that randomness explains. */
+  /** Returns the matches without those that randomness explains. */
   without<T extends Placed<Match | PartialSecret>>(view: View, all: readonly T[]): readonly T[] {
     const suspects = new Suspects();
     const inFiles = new Set<Match | PartialSecret>();
@@ -97,8 +103,8 @@ class Regions {
   }
 
   /**
-   * Answers whether a match inside a file proves nothing: programs and fonts are full of numbers and names. A
-   * match counts if a checksum proves it, or if the text of the file around it says what it is.
+   * Tells whether a match inside a file proves nothing, since programs and fonts are full of numbers and
+   * names. A match counts if a checksum proves it, or if the text of the file around it tells what it is.
    */
   #saysNothingInFile(view: View, match: Match | PartialSecret, span: Span): boolean {
     const file = this.#files[lastAtOrBefore(this.#fileStarts, span.start)];
@@ -152,7 +158,7 @@ class Suspects {
     this.#listOf.set(match, { list, max: fewMax + expectedFactor * expected });
   }
 
-  /** Answers whether a match is one of so few that randomness explains them. */
+  /** Tells whether a match is one of so few that randomness explains them. */
   has(match: Match | PartialSecret): boolean {
     const suspect = this.#listOf.get(match);
     return suspect !== undefined && suspect.list.length <= suspect.max;
@@ -176,11 +182,17 @@ function outermost(files: readonly HighEntropyRegion[]): readonly HighEntropyReg
     });
 }
 
-/** Tells detectors that need words around the value. In the tables of a program any words may stand there. */
+/**
+ * Tells whether the detector of a match needs words around the value. In the tables of a program any words
+ * may stand there.
+ */
 const isToldByWords = ({ detector: { keywords, near, isGeneric } }: Match | PartialSecret): boolean =>
   isGeneric || keywords.length + near.length > 0;
 
-/** Base64 has either pair as its last two characters, never one of both. */
+/**
+ * Match the signs of base64's two alphabets, each of which ends with a pair of its own. No text has signs of
+ * both.
+ */
 const plainSigns = /[+/]/;
 const urlSigns = /[_-]/;
 
@@ -190,15 +202,15 @@ function isForeign(source: Buffer, around: Span, { start, end }: Span): boolean 
   return others?.test(source.toString('latin1', around.start, around.end)) ?? false;
 }
 
-/** Tells a match that fills a line and needs no context: somebody put it there. */
+/** Tells whether a match fills a line and needs no context, so that somebody put it there. */
 const isLine = ({ detector }: Match | PartialSecret, source: Buffer, { start, end }: Span): boolean =>
   detector.group === 0 && isLineEnd(source[start - 1]) && isLineEnd(source[end]);
 
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;
 
 /**
- * Bits of evidence that a character gives between random bytes. A letter could mostly be any other letter, a
- * sign only itself.
+ * How many bits of evidence a character gives between random bytes. A letter could mostly be any other
+ * letter, a sign only itself.
  */
 const letterBits = 2;
 const digitBits = 3;
@@ -216,11 +228,14 @@ function bitsOf(bytes: Buffer, { start, end }: Span): number {
 }
 
 /**
- * Fewer bits prove nothing in text joined from groups, which goes on in many ways: source maps of programs
- * are groups of letters.
+ * How many bits a match needs to prove something in text joined from groups. Such text goes on in many ways:
+ * source maps of programs are groups of letters.
  */
 const groupedBits = 48;
-/** Shorter groups with a comma behind each take more room, and only somebody who hides writes them. */
+/**
+ * Bound on how much more room groups take than their characters. Shorter groups with a comma behind each take
+ * more, and only somebody who hides something writes them.
+ */
 const groupedRoomMax = 1.4;
 const comma = 0x2c;
 

@@ -4,28 +4,31 @@ import { bodyFormat } from '../decode/body-format.ts';
 import type { Cut } from '../redact/cuts.ts';
 import { type CutFormat, redactBody } from '../redact/redact.ts';
 
-/** Classes that SANITIZE cuts where the deciding rule names none. */
+/** The classes that SANITIZE cuts where the deciding rule names none. */
 export const defaultCuts: readonly DataClass[] = ['SECRETS', 'PII', 'PHI'];
 
-/** Tells whether a finding counts: of medium confidence or more, and no credential at its vendor's. */
+/** Tells whether a finding counts. It has medium confidence or more, and is no credential at its vendor's. */
 export const counts = (finding: Finding): boolean => finding.confidence !== 'low' && !finding.atHome;
 
 /**
- * Limits the rounds of cutting. A cut brings text together and gives keywords new neighbours, so what is left
- * is read and cut again.
+ * Bound on the rounds of cutting. A cut brings text together and gives keywords new neighbours, so what is
+ * left is read and cut again.
  */
 const roundsMax = 4;
 
-/** Matches formats with lengths or digests of their content: a cut would make them something else. */
+/**
+ * Matches the types of formats with lengths or digests of their content. A cut would make something else of
+ * them.
+ */
 const countedTypes = /^application\/(?:grpc(?!\+json)|(?:x-|vnd\.google\.)?protobuf|x-git-)/i;
-/** Tells a gRPC message that still has its length in front. */
+/** Tells whether a body is a gRPC message that still has its length in front. */
 const isFramed = ({ contentType, body }: InspectedCall): boolean =>
   /^application\/grpc/i.test(contentType) && (body[0] ?? 0) <= 1;
 
 /**
- * Cuts the findings of these classes, and of SECRETS always, until the body shows none when read again.
- * Returns undefined where the call cannot be sent: a finding stands in URL or header, a cut would break the
- * format, or something is left.
+ * Cuts the findings of these classes, and always those of SECRETS, until the body shows none when it is read
+ * again. Returns undefined where the call cannot be sent: a finding stands in URL or header, a cut would
+ * break the format, or something is left.
  */
 export function sanitizedBody(call: InspectedCall, classes: readonly DataClass[]): Buffer | undefined {
   const isCut = isCutFor(classes);
@@ -48,7 +51,7 @@ export function sanitizedBody(call: InspectedCall, classes: readonly DataClass[]
   return withoutFindings({ bytes: plainBody, contentType, findings, readAgain: readMarked }, classes);
 }
 
-/** Is thrown where a large body must be cut first, which is done in a thread. */
+/** Reports that a large body must be cut first, which is done in a thread. */
 class CutFirst extends Error {
   readonly #call: InspectedCall;
   readonly #classes: readonly DataClass[];
@@ -81,7 +84,7 @@ export function withCuts<T>(judge: () => T): MaybePromise<T> {
   }
 }
 
-/** Does the same as `withoutFindings`, in a thread. */
+/** Cuts findings as `withoutFindings` does, but in a thread. */
 function cutInThread(
   { plainBody, contentType, findings, inspection, marks }: InspectedCall,
   isCut: (it: Finding) => boolean,
@@ -100,19 +103,19 @@ export const isCutFor =
   (it: Finding): boolean =>
     counts(it) && (it.class === 'SECRETS' || classes.includes(it.class));
 
-/** Content to cut from, and how what is left is read. */
+/** What to cut from, and how to read what is left. */
 export interface Cuttable {
-  /** Bytes without their content coding. */
+  /** The bytes without their content coding. */
   readonly bytes: Buffer;
   readonly contentType: string;
   readonly findings: readonly Finding[];
-  /** Format; by default what content type and first bytes tell. */
+  /** The format; undefined for the one that content type and first bytes tell. */
   readonly format?: CutFormat | undefined;
   /** Returns the findings that are left; undefined where the bytes cannot be read to their end. */
   readAgain(bytes: Buffer): readonly Finding[] | undefined;
 }
 
-/** Returns the bytes without the findings of these classes and of SECRETS; undefined if that fails. */
+/** Returns the bytes without the findings of these classes and of SECRETS; undefined where that fails. */
 export function withoutFindings(
   { format, readAgain, ...content }: Cuttable,
   classes: readonly DataClass[],
@@ -128,7 +131,10 @@ type Content = Pick<Cuttable, 'bytes' | 'contentType' | 'findings'>;
 /** Cuts findings out of a body and reads what is left; undefined where either fails. */
 type CutAndRead<R> = (bytes: Buffer, cuts: readonly Finding[]) => R;
 
-/** Cuts until nothing to be cut is left; synchronous where each cut is. */
+/**
+ * Cuts until nothing that must be cut is left. It is synchronous where each cut is. Returns undefined where a
+ * cut fails or something is left after the last round.
+ */
 function cutInRounds(
   content: Content,
   isCut: (it: Finding) => boolean,

@@ -6,16 +6,19 @@ import { hasUnreadMessages, isReadCoding } from '../decode/packed/grpc-messages.
 import { hasUnreadCharset } from './declared-charset.ts';
 
 export interface CodedContent {
-  /** Bytes without their content coding. */
+  /** The bytes without their content coding. */
   readonly bytes: Buffer;
   readonly contentType: string;
-  /** Codings of messages that the fields of the head declare. */
+  /** The codings of messages that the fields of the head declare. */
   readonly messageCodings: readonly string[];
-  /** Says that messages come without envelopes, as those of gRPC over HTTP/2 do. */
+  /** Whether messages come without envelopes, as those of gRPC over HTTP/2 do. */
   readonly isUnwrapped: boolean;
 }
 
-/** Says why content, a message or a part of it cannot be read, so that findings would pass unseen. */
+/**
+ * Returns why content, a message or a part of it cannot be read, so that findings would pass unseen. Returns
+ * undefined where all can be read.
+ */
 export function unreadIn(content: CodedContent): string | undefined {
   if (hasUnreadCoding(content))
     return 'its messages or parts are compressed in a way that the gateway does not know';
@@ -32,14 +35,20 @@ function hasUnreadCoding({ bytes, contentType, messageCodings, isUnwrapped }: Co
   return hasUnreadMessages(bytes, messageCodings.join(''));
 }
 
-/** Decodes content whose type says base64. Each frame, and any piece of one, may have padding of its own. */
+/**
+ * Decodes content whose type tells that it is base64. Each frame, and any piece of one, may have padding of
+ * its own.
+ */
 export const decodedForm = (bytes: Buffer, contentType: string): Buffer | undefined =>
   isEnvelopedText(contentType) ? fromBase64(bytes) : undefined;
 
 const codingField = /^content-encoding[ \t]*:(.*)$/gim;
 const plainCoding = /^(?:identity|none)?$/i;
 
-/** Tells unread parts. Parts that cannot be told apart may have any coding, unless the whole is UTF-8. */
+/**
+ * Tells whether content has parts that cannot be read. Parts that cannot be told apart may have any coding,
+ * unless the whole is UTF-8.
+ */
 function hasUnreadParts(bytes: Buffer): boolean {
   const parts = multipartParts(bytes);
   if (parts.length === 0) return !isUtf8(bytes);

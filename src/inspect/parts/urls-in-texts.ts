@@ -1,29 +1,31 @@
 import { isDigit, isLetter } from '../kernel/bytes.ts';
 
 /*
- * Finds URLs in a call. Nothing says where one ends: at a parenthesis in Markdown, at a comma in CSV, at a
- * full stop in a sentence. Each of these may be part of it. So a URL is read in each way and counts where one
- * reading is listed.
+ * Finds URLs in a call. Nothing tells where one ends: at a parenthesis in Markdown, at a comma in CSV, or at
+ * a full stop in a sentence. Each of these may be part of it. So a URL is read in each way, and counts where
+ * one reading is listed.
  */
 
-/** Limits the places in the texts of one call. */
+/** Bound on the places in the texts of one call. */
 const urlsMax = 500;
-/** Limits the double slashes that are looked at in one call; so many take about 30 ms. */
+/** Bound on the double slashes that are looked at in one call; so many take about 30 ms. */
 const slashesMax = 200_000;
 const urlBytesMax = 2048;
 const schemeBytesMax = 16;
-/** Limits a host of 253 letters (RFC 1035, 2.3.4) with a user before it, in UTF-8. */
+/** Bound on the length of a host of 253 letters (RFC 1035, 2.3.4) in UTF-8, with a user before it. */
 const authorityLengthMax = 1024;
 
-/** Begin a host: `//` with or without a scheme, and with backslashes, as lenient clients take them. */
+/**
+ * The signs before a host: `//` with or without a scheme, and with backslashes, as lenient clients take them.
+ */
 const anchors = ['//', ':\\', ':/\\'].map((it) => Buffer.from(it));
 const slash = 0x2f;
 const backslash = 0x5c;
 const colon = 0x3a;
 
 /**
- * Yields the URLs in texts, in any scheme and in none, each in the ways in which it may end, for the first
- * 500 places.
+ * Yields the URLs in texts, with and without a scheme, for the first 500 places. Each is given in the ways in
+ * which it may end.
  */
 export function* urlsIn(texts: readonly Buffer[]): Generator<readonly string[]> {
   const seen = new Set<string>();
@@ -52,13 +54,13 @@ function behindSlashes(text: Buffer, at: number): number {
 }
 
 /**
- * Tells a letter, a digit, the bracket of an address, or an escape. Comments of programs go on with a space
- * instead.
+ * Tells whether a byte may begin a host: a letter, a digit, the bracket of an address, or an escape. Comments
+ * of programs go on with a space instead.
  */
 const isOfHost = (byte = 0): boolean =>
   isLetter(byte) || isDigit(byte) || byte === 0x5b || byte === 0x25 || byte >= 0x80;
 
-/** Tells two slashes behind a letter or digit, which belong to a path. */
+/** Tells whether two slashes stand behind a letter or digit, so that they belong to a path. */
 const isInPath = (text: Buffer, at: number): boolean =>
   text[at] === slash && (isLetter(text[at - 1]) || isDigit(text[at - 1]));
 
@@ -71,7 +73,7 @@ function startOf(text: Buffer, at: number): number {
   return start < end ? start : at;
 }
 
-/** Tells white space, quotes, angle brackets and backslashes, which end a URL in any format. */
+/** Tells whether a byte ends a URL in any format: white space, a quote, an angle bracket or a backslash. */
 const isEnd = (byte: number): boolean =>
   byte <= 0x20 || byte === 0x22 || byte === 0x3c || byte === 0x3e || byte === 0x5c || byte === 0x60;
 
@@ -85,10 +87,10 @@ function endOf(text: Buffer, from: number): number {
 const authority = /^(?:[a-z]{1,16}:)?[\\/]*([^\\/?#]*)/i;
 const isTooLong = (url: string): boolean => (authority.exec(url)?.[1] ?? '').length > authorityLengthMax;
 
-/** Matches what may stand behind a URL or in it; brackets of an address are skipped before. */
+/** Matches what may stand behind a URL or in it. The brackets of an address are skipped before. */
 const border = /[\p{White_Space}\p{Pi}\p{Pf}\p{Ps}\p{Pe}',;|*!…。、]/u;
 const addressLiteral = /^(?:[a-z]{1,16}:)?[\\/]{1,16}\[[\da-f:.]{2,45}\]/i;
-/** Matches what stands behind the last letter or digit. */
+/** Matches what stands behind the last letter, digit or slash. */
 const trailing = /[^\p{L}\p{N}/]+$/u;
 
 /**

@@ -3,16 +3,16 @@ import { shareOfByte } from './gram-rarity.ts';
 import { childrenOf, type Node, reachOf } from './pattern-syntax.ts';
 
 /*
- * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it:
- * five characters of its byteBits behind a prefix instead of forty, or no number in a keyword's window. This
- * takes a tenth of the time of running the pattern.
+ * Rules out places where a pattern cannot match by looking at the bytes. Most places are too short for it.
+ * They have five characters of its alphabet behind a prefix instead of forty, or no number in a keyword's
+ * window. This takes a tenth of the time of running the pattern.
  */
 
 /** The bytes and the length of all matches of a pattern, or of a part of it. */
 export interface Alphabet {
-  /** Bytes that a match can contain, 32 of the 256 in each number. */
+  /** The bytes that a match can contain, 32 of the 256 in each number. */
   readonly byteBits: Int32Array;
-  /** Least length of a match. */
+  /** The least length of a match. */
   readonly lengthMin: number;
 }
 
@@ -24,7 +24,7 @@ export const alphabetOf = (pattern: Node): Alphabet => ({
 /** The part of a pattern that is rarest in ordinary text. */
 export interface Core {
   readonly alphabet: Alphabet;
-  /** Limits the bytes by which a match may begin before it. */
+  /** Bound on how many bytes before this part a match may begin. */
   readonly lead: number;
 }
 
@@ -33,12 +33,12 @@ interface Part {
   readonly has: ByteSet;
   readonly length: number;
   readonly lead: number;
-  /** Rarity of the part in bits. */
+  /** How rare the part is, in bits. */
   readonly bits: number;
 }
 
 const leadMax = 256;
-/** A part of so many bits is rare enough; among such parts the one with the least lead wins. */
+/** How many bits make a part rare enough. Among such parts, the one with the least lead wins. */
 const bitsEnough = 32;
 const bitsPerLead = 1 / 16;
 
@@ -62,7 +62,7 @@ const toPart = (has: ByteSet, length: number, lead: number): Part => ({
   bits: -length * Math.log2(shareOfSet(has)),
 });
 
-/** Returns the parts that any match contains; `lead` bytes may stand before the node. */
+/** Returns the parts that any match contains. `lead` is how many bytes may stand before the node. */
 function corePartsOf(node: Node, lead: number): readonly Part[] {
   if (lead > leadMax) return [];
   if (node.kind === 'repeat') return node.min > 0 ? corePartsOf(node.item, lead) : [];
@@ -93,7 +93,7 @@ function eitherOf(parts: readonly Part[]): Part {
   return toPart(has, length, Math.max(...parts.map((part) => part.lead)));
 }
 
-/** Sets of the first bytes of a match, eight numbers for each byte. */
+/** The sets of the first bytes of a match, eight numbers for each byte. */
 export type FirstBytes = Int32Array;
 
 const headLengthMax = 8;
@@ -105,7 +105,7 @@ export const headOf = (pattern: Node): FirstBytes =>
       .flatMap((set) => [...bitsOf(set)]),
   );
 
-/** Answers whether a match may begin at `start`, by its first bytes. */
+/** Tells whether a match may begin at `start`, by its first bytes. */
 export function mayBegin(head: FirstBytes, bytes: Uint8Array, start: number): boolean {
   for (let at = start, from = 0; from < head.length; at += 1, from += 8) {
     const byte = bytes[at];
@@ -114,7 +114,7 @@ export function mayBegin(head: FirstBytes, bytes: Uint8Array, start: number): bo
   return true;
 }
 
-/** The sets of the first bytes; `isWhole` says that the next part of the pattern follows directly. */
+/** The sets of the first bytes. `isWhole` tells that the next part of the pattern follows directly. */
 interface HeadSets {
   readonly sets: readonly ByteSet[];
   readonly isWhole: boolean;
@@ -178,7 +178,9 @@ export function beginOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number,
   return begin;
 }
 
-/** Returns the first place in the span where enough bytes of the byteBits follow; `to` if there is none. */
+/**
+ * Returns the first place in the span where enough bytes of the alphabet follow; `to` where there is none.
+ */
 export function nextOf(
   { byteBits, lengthMin }: Alphabet,
   bytes: Uint8Array,
@@ -204,8 +206,8 @@ export function nextOf(
 }
 
 /**
- * Returns the latest end of a match that begins before `from`: at the next byte outside its byteBits, at
- * `to`, or with the text.
+ * Returns the latest end of a match that begins before `from`. That is the next byte outside its alphabet, or
+ * `to`, or the end of the text.
  */
 export function endOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number, to: number): number {
   const limit = Math.min(to, bytes.length);
@@ -214,7 +216,7 @@ export function endOf({ byteBits }: Alphabet, bytes: Uint8Array, from: number, t
   return end;
 }
 
-/** Answers whether a match can contain this byte. */
+/** Tells whether a match can contain this byte. */
 export const mayHave = ({ byteBits }: Alphabet, byte: number): boolean => has(byteBits, byte);
 
 export const has = (bits: Int32Array, byte: number): boolean =>
@@ -246,7 +248,10 @@ export function lengthMinOf(node: Node): number {
   }
 }
 
-/** Is the share of ordinary text of the bytes in a mask, for each eight of the 256 and each mask. */
+/**
+ * The share of ordinary text that the bytes of a mask have. There is one for each eight of the 256 bytes and
+ * each mask.
+ */
 const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
   const [first, mask] = [8 * (index >> 8), index & 255];
   return [0, 1, 2, 3, 4, 5, 6, 7].reduce(
@@ -258,7 +263,7 @@ const sharesOfEight = Float64Array.from({ length: 32 * 256 }, (_, index) => {
 const words = new BigUint64Array(4);
 const masks = new Uint8Array(words.buffer);
 
-/** Returns the share of ordinary text that is in the set. */
+/** Returns the share of ordinary text that is in the set, from 0.001 to 1. */
 function shareOfSet(set: ByteSet): number {
   for (let at = 0; at < words.length; at++) words[at] = BigInt.asUintN(64, set >> BigInt(64 * at));
   let share = 0.001;

@@ -1,7 +1,7 @@
 /*
- * Sets of bytes for the proofs about patterns, which are made once and compared often. A set is a number of
- * 256 bits, of which the n-th is 1 where the byte n belongs to it. So equal sets are equal numbers, and one
- * costs as much as a short string.
+ * Makes sets of bytes for the proofs about patterns, which are made once and compared often. A set is a
+ * number of 256 bits, of which bit n is 1 where the byte n belongs to it. So equal sets are equal numbers,
+ * and a set costs as much as a short string.
  */
 
 export type ByteSet = bigint;
@@ -28,7 +28,7 @@ export const bytesMatching = (regex: RegExp): ByteSet =>
 export const complementOf = (set: ByteSet): ByteSet => allBytes ^ set;
 export const union = (a: ByteSet, b: ByteSet): ByteSet => a | b;
 export const overlap = (a: ByteSet, b: ByteSet): boolean => (a & b) !== noBytes;
-/** Answers whether all bytes of one set belong to the other. */
+/** Tells whether all bytes of one set belong to the other. */
 export const isSubset = (inner: ByteSet, outer: ByteSet): boolean => (inner & outer) === inner;
 
 export const isSingle = (set: ByteSet): boolean => set !== noBytes && (set & (set - 1n)) === noBytes;
@@ -38,7 +38,7 @@ const capitals = bytesMatching(/[A-Z\xc0-\xd6\xd8-\xde]/);
 const caseDistance = 0x20n;
 const smallLetters = capitals << caseDistance;
 
-/** Adds the other case of every letter, as regular expressions do that ignore case. */
+/** Returns the set with the other case of every letter, as regular expressions match that ignore case. */
 export const withBothCases = (set: ByteSet): ByteSet =>
   set | ((set & capitals) << caseDistance) | ((set & smallLetters) >> caseDistance);
 

@@ -4,7 +4,7 @@ import type { Detector } from './detector.ts';
 import { isPlaceholder } from './placeholder.ts';
 import { isPublishedExample } from './published-examples.ts';
 
-/** Checks that no invented value passes by accident. */
+/** The checks that no invented value passes by accident. */
 export const proofs: ReadonlySet<CheckName | undefined> = new Set([
   'prefixed-crc',
   'postern-key',
@@ -13,10 +13,13 @@ export const proofs: ReadonlySet<CheckName | undefined> = new Set([
   'wif',
 ]);
 
-/** Is longer than any anchor, while a secret may have kilobytes. */
+/**
+ * How much of a secret's start is compared with anchors. It is longer than any anchor, while a secret may
+ * have kilobytes.
+ */
 const prefixLengthMax = 64;
 
-/** Returns the confidence in a match; undefined if it is none, such as a published example. */
+/** Returns the confidence in a match; undefined where it is no finding, such as a published example. */
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;
@@ -31,7 +34,7 @@ export function confidenceOf(detector: Detector, secret: string): Confidence | u
 }
 
 /**
- * Answers whether the entropy is too low even where long repetitions count once. Repetitions behind a secret
+ * Tells whether the entropy is too low even where long repetitions count once. Repetitions behind a secret
  * must not hide it.
  */
 function isDull({ entropyMin }: Detector, secret: string): boolean {

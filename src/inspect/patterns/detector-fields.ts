@@ -8,7 +8,7 @@ import { type CheckName, checks } from '../checks/checks.ts';
  * only there, and the conditions that a match must meet.
  *
  * Examples are the detector's tests. They must not contain tokens that look alive, because code hosts refuse
- * a push with such. A brace expression stands for generated text, the same at every run:
+ * a push with such tokens. A brace expression stands for generated text, which is the same at every run:
  *
  *     `{alnum:36}` `{upper:16}` `{lower:8}` `{letter:34}` `{digits:9}` `{hex:32}` `{HEX:8}`
  *     `{base32:16}` `{base58:22}` `{base64:86}` `{base64url:43}`   Characters of an alphabet.
@@ -26,10 +26,10 @@ const patternLengthMax = 2000;
 const lines = z.array(z.string().min(1).max(1000));
 
 /**
- * Roles of matches, so that others count beside them. `person` is a name, `patient` the name of somebody whom
- * a text about health is about. `identifier` points to one person (a state's number, a date of birth),
- * `account` is a firm's number for one, `contact` reaches one. `clinical` is a fact as clinical records have
- * it, `health` a word of health in prose.
+ * What matches stand for, so that others count beside them. `person` is a name, and `patient` the name of
+ * somebody whose health a text is about. `identifier` points to one person (a state's number, a date of
+ * birth), `account` is a firm's number for a person, and `contact` reaches one. `clinical` is a fact as
+ * clinical records have it, and `health` a word of health in prose.
  */
 export const detectorRoles = [
   'person',
@@ -134,7 +134,7 @@ export const fieldsSchema = z.strictObject({
 
 export type DetectorFields = z.output<typeof fieldsSchema>;
 
-/** Receives what is wrong at a path. */
+/** Receives the path of a mistake, and a sentence that tells what is wrong there. */
 export type OnMistake = (path: string, message: string) => void;
 
 /** Checks the rules that concern several fields. */

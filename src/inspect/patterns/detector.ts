@@ -17,7 +17,9 @@ import { keywordMatchBits } from './random-match-bits.ts';
 
 export type { DetectorRole } from './detector-fields.ts';
 
-/** A detector ready for use; `fieldsSchema` explains its fields. Only tests need the examples. */
+/**
+ * A detector ready for use; `fieldsSchema` explains its fields. Only tests need the examples, so it has none.
+ */
 export interface Detector extends PatternFacts {
   readonly id: string;
   readonly title: string;
@@ -25,8 +27,8 @@ export interface Detector extends PatternFacts {
   readonly confidence: Confidence;
   readonly vendorHosts: readonly string[];
   /**
-   * Are `path`, `header:<name>` and `query:<name>` in lower case, to be compared with the call's names
-   * without case.
+   * The places where such a credential is at home: `path`, `header:<name>` and `query:<name>`. The names are
+   * in lower case, since the call's names are compared without case.
    */
   readonly homePlaces: readonly string[];
   readonly anchors: readonly string[];
@@ -35,13 +37,13 @@ export interface Detector extends PatternFacts {
   readonly keywords: readonly string[];
   readonly wholeWords: boolean;
   readonly window: { readonly before: number; readonly after: number };
-  /** Is 0 where the detector does not look at runs of digits. */
+  /** The least number of digits in a run; 0 where the detector does not look at runs of digits. */
   readonly digitsMin: number;
   readonly words: readonly string[];
   readonly near: readonly DetectorRole[];
   readonly role: DetectorRole | undefined;
   readonly needs: readonly DetectorRole[];
-  /** Is empty where words are the matches. */
+  /** The regular expression of its matches; empty where words are the matches. */
   readonly pattern: string;
   readonly flags: string;
   readonly group: number;
@@ -50,13 +52,13 @@ export interface Detector extends PatternFacts {
   readonly failedCheck: Confidence | undefined;
   readonly isGeneric: boolean;
   readonly placeholders: readonly (string | RegExp)[];
-  /** Says that published examples count like any value. */
+  /** Whether published examples count like any value. */
   readonly countsExamples?: true;
 }
 
 /**
- * Places where most vendors take a credential. Bodies and other headers are content, which others may come to
- * read.
+ * The places where most vendors take a credential. Bodies and other headers are content, which others may
+ * come to read.
  */
 const usualHomePlaces: readonly string[] = [
   ...['authorization', 'x-api-key', 'api-key', 'x-goog-api-key', 'private-token', 'x-auth-token'].map(
@@ -71,10 +73,13 @@ function homePlacesOf(value: DetectorFields): readonly string[] {
   return value.vendor_hosts.length > 0 ? usualHomePlaces : [];
 }
 
-/** Pattern of detectors with words, which match as they stand. */
+/** The pattern of detectors with words, which match as they stand. */
 const anything = '';
 
-/** Separate a value from words and numbers around it; the letter of an escaped line feed is no word. */
+/**
+ * The parts of a pattern that separate a value from words and numbers around it. The letter of an escaped
+ * line feed is no word.
+ */
 const startsApart = String.raw`(?:(?<=\\[nrt])|(?<![0-9A-Za-z]|[0-9][.,-]))(?:`;
 const endsApart = ')(?![0-9A-Za-z]|[.,-][0-9])';
 
@@ -83,7 +88,10 @@ function patternOf({ pattern = anything, whole_words }: DetectorFields): string 
   return whole_words ? startsApart + whole + endsApart : whole;
 }
 
-/** Makes a detector. Throws PatternError or SyntaxError where the pattern or a placeholder is not allowed. */
+/**
+ * Creates a detector of its fields. Throws PatternError or SyntaxError where the pattern or a placeholder is
+ * not allowed.
+ */
 function toDetector(value: DetectorFields): Detector {
   const pattern = patternOf(value);
   // Some patterns are refused only by the engine of JavaScript.
@@ -122,7 +130,10 @@ function toDetector(value: DetectorFields): Detector {
   };
 }
 
-/** Parses a placeholder. Administrators write it but it runs on callers' texts, so the bounds hold. */
+/**
+ * Parses a placeholder. Administrators write it but it runs on callers' texts, so its pattern must be bounded
+ * as well.
+ */
 function toPlaceholder(text: string): string | RegExp {
   const source = /^\/(.+)\/$/.exec(text)?.[1];
   if (source === undefined) return text;
@@ -132,7 +143,7 @@ function toPlaceholder(text: string): string | RegExp {
 
 type Check = (fields: DetectorFields, onMistake: OnMistake) => void;
 
-/** Creates a schema that reads a detector, reports all its mistakes and makes it. */
+/** Creates a schema that reads a detector, reports all its mistakes and creates it. */
 const detectorBy = (...checks: readonly Check[]) =>
   fieldsSchema.transform((fields, context): Detector => {
     const onMistake: OnMistake = (path, message) =>
@@ -149,5 +160,5 @@ const detectorBy = (...checks: readonly Check[]) =>
 
 export const detectorSchema = detectorBy(checkFields);
 
-/** Schema of a detector in a file, which must also name its source and have enough examples. */
+/** The schema of a detector in a file, which must also name its source and have enough examples. */
 export const detectorFileSchema = detectorBy(checkFields, checkFileFields);

@@ -8,8 +8,8 @@ import type { Node } from './pattern-syntax.ts';
  */
 
 /**
- * The first bytes of a match. `isOptional` says that the match may be empty so far, so that what follows
- * counts too.
+ * The first or last bytes of a match. `isOptional` tells that the match may be empty so far, so that what
+ * follows counts too.
  */
 interface EdgeBytes {
   readonly bytes: ByteSet;
@@ -26,8 +26,8 @@ export function firstByteLookahead(pattern: Node): string {
 }
 
 /**
- * Tells patterns that begin with a lookaround. For others the regular expression engine finds the first byte
- * by itself.
+ * Tells whether a pattern begins with a lookaround. For others the regular expression engine finds the first
+ * byte by itself.
  */
 const looksAroundFirst = (node: Node): boolean =>
   node.kind === 'sequence'
@@ -65,13 +65,16 @@ export function edgeBytesOf(node: Node, isFromEnd = false): EdgeBytes {
   }
 }
 
-/** Bytes that may stand directly before and behind a byte of a match. */
+/** The bytes that may stand directly before and behind a byte of a match. */
 export interface Neighbours {
   readonly before: ByteSet;
   readonly behind: ByteSet;
 }
 
-/** Returns the neighbours of a byte where the pattern has this byte and no other. */
+/**
+ * Returns the neighbours of a byte where the pattern has this byte and no other. `around` holds the
+ * neighbours of the node.
+ */
 export function neighboursOf(byte: ByteSet, node: Node, around = anyNeighbours): Neighbours {
   switch (node.kind) {
     case 'set':

@@ -5,7 +5,7 @@ import { lazily } from '../../util/lazily.ts';
  * common ones. Only the order of the figures matters. Bytes are folded as in the matcher (`| 0x20`).
  */
 
-/** Percent of a text; a line feed folds to `*`. */
+/** How much of a text each character is, in percent. A line feed becomes `*` when it is folded. */
 const percentOf: Readonly<Record<string, number>> = JSON.parse(
   '{" ":16,"e":10,"t":7.5,"a":6.8,"o":6.2,"i":6,"n":5.8,"s":5.6,"r":5.2,"h":4,"l":3.6,"d":3.2,"c":2.8,"u":2.4,"m":2.1,' +
     '"p":2,"f":1.8,"g":1.6,"y":1.4,"w":1.3,"b":1.2,"v":0.9,"k":0.6,"x":0.3,"j":0.2,"q":0.2,"z":0.2,"\\"":2,":":1,",":1,' +
@@ -14,7 +14,7 @@ const percentOf: Readonly<Record<string, number>> = JSON.parse(
 const digitPercent = 0.5;
 const otherPercent = 0.05;
 
-/** Trigrams counted in English documentation and JSON, joined, the most frequent first. */
+/** The trigrams counted in English documentation and JSON, joined, the most frequent first. */
 const commonTrigrams =
   ' ththehe ioninged  re to intiong to is  an coor  a es entandon er nd e t": fors a is fo wi ofs tre in ---of  no, "' +
   'verall",  betercon ststrons pr: "ectse estthiat e aan  -  ca paresle ersll  li deatets n tthaatitri expro mahate s' +
@@ -40,12 +40,12 @@ const commonTrigrams =
   'js"epeedisouclua nwinbasckey d syaryorkiedn mo bfigt lenedifpe urcmislartlyg sar pri fe=" mpon":le:folo ilocex.. c' +
   'ast. fgrataborsery: throsecmmaraysitvidficaut platujsoely eaxprpt rtsard br):  pi "diciutemayrtethrr dy wls drea t' +
   'socnt.lt o dpm t nu ccouoleludinag onorrl t he.jys buf=hejs . rful cu =h giync';
-/** Share of the most frequent trigram; the formula is fitted to the counts of the others. */
+/** The share of the most frequent trigram. The formula below is fitted to the counts of the others. */
 const firstShare = 0.0128;
 const shareAt = (rank: number): number => firstShare / (1 + rank / 6) ** 0.8;
 const trigramLength = 3;
 const trigramCount = commonTrigrams.length / trigramLength;
-/** Upper bound for other trigrams, which are rarer than the last listed one. */
+/** Bound on the share of other trigrams, which are rarer than the last listed one. */
 const otherShareMax = shareAt(trigramCount);
 const trigramShares = new Map(
   Array.from({ length: trigramCount }, (_, rank) => {
@@ -84,7 +84,7 @@ export type Gram = readonly [...Triple, last?: number];
 const shareOfTriple = (a: number, b: number, c: number): number =>
   trigramShares.get(packed(a, b, c)) ?? Math.min(otherShareMax, shareOf(a) * shareOf(b) * shareOf(c));
 
-/** Shares of two bytes in a row, as the sum over all that may follow them. */
+/** The share of positions at which two bytes begin, as the sum over all bytes that may follow them. */
 const pairShares = new Float64Array(2 ** 16);
 for (let first = 0; first < 256; first++)
   for (let second = 0; second < 256; second++)
@@ -97,11 +97,11 @@ for (const [triple, share] of trigramShares) {
 /** Returns the expected share of positions at which these two bytes begin. */
 export const pairShare = (a: number, b: number): number => pairShares[a | (b << 8)] as number;
 
-/** Returns the expected share of positions where these folded bytes begin; `anyByte` may be any. */
+/** Returns the expected share of positions at which these folded bytes begin; `anyByte` may be any byte. */
 export function gramShare([a, b, c, d = anyByte]: Gram): number {
   const triple = shareOfTriple(a, b, c);
   if (d === anyByte || b === anyByte || c === anyByte) return triple * shareOf(d);
-  // This is how often the last byte follows the two before it.
+  // The quotient is how often the last byte follows the two before it.
   return (triple * shareOfTriple(b, c, d)) / pairShare(b, c);
 }
 

@@ -8,7 +8,7 @@ import { childrenOf, type Node, PatternError } from './pattern-syntax.ts';
  */
 
 const repeatMax = 4096;
-/** Limits the ways in which a pattern may divide one text among its parts, and so its backtracking. */
+/** Bound on the ways in which a pattern may divide one text among its parts, and so on its backtracking. */
 const waysMax = 8192;
 
 /**
@@ -35,13 +35,13 @@ function assertRepeats(node: Node): void {
   for (const child of childrenOf(node)) assertRepeats(child);
 }
 
-/** Tells a quantifier of variable length, or options of which two can match one text. */
+/** Tells whether a node has a quantifier of variable length, or options of which two can match one text. */
 function hasChoices(node: Node): boolean {
   if (node.kind === 'repeat' && node.min !== node.max) return true;
   return (node.kind === 'choice' && !areExclusive(node.options)) || childrenOf(node).some(hasChoices);
 }
 
-/** Tells whether no text can begin with two of the options: the bytes of their beginnings differ. */
+/** Tells whether no text can begin with two of the options, because the bytes of their beginnings differ. */
 function areExclusive(options: readonly Node[]): boolean {
   const prefixes = options.map(fixedPrefix);
   const differ = (a: readonly ByteSet[], b: readonly ByteSet[]): boolean =>
@@ -80,7 +80,10 @@ function bytesOf(node: Node): ByteSet {
   return node.kind === 'set' ? node.has : childrenOf(node).map(bytesOf).reduce(union, noBytes);
 }
 
-/** Returns the number of ways to match one text; `next` is what may stand behind the node. */
+/**
+ * Returns in how many ways the node can match one text; `next` holds the bytes that may stand behind the
+ * node.
+ */
 function waysOf(node: Node, next: ByteSet): number {
   switch (node.kind) {
     case 'set':

@@ -5,9 +5,9 @@ import { prepared } from '../../util/prepared.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 
 /**
- * Reads every `*.yaml` file of a folder, each with one detector or several separated by `---`. Throws one
- * Error that names all mistakes with file and path, and then loads no detector at all. `keptAs` names a
- * folder that comes with the program, see `prepared`.
+ * Reads every `*.yaml` file of a folder, each with one detector or several separated by `---`. If there are
+ * mistakes, it loads no detector at all and throws one Error that names each with file and path. `keptAs`
+ * names a folder that comes with the program; see `prepared`.
  */
 export function loadDetectors(dir: string, keptAs?: string): Detector[] {
   const files = readdirSync(dir)
@@ -47,7 +47,7 @@ function parseDetectors(yaml: string): Parsed[] {
   const { documents, mistake } = readDataFile(yaml);
   if (mistake !== undefined) return [{ mistakes: [mistake] }];
   return documents.map((document, index): Parsed => {
-    // The parser's texts are slices that would keep the whole file in memory.
+    // The parser's texts are slices, which would keep the whole file in memory.
     const value: unknown = structuredClone(document);
     const parsed = detectorFileSchema.safeParse(value);
     if (parsed.success) return { detector: parsed.data };

@@ -2,33 +2,33 @@ import { isAscii } from 'node:buffer';
 import { type Detector, detectorSchema } from './detector.ts';
 
 /*
- * Makes detectors for an organisation's own hosts and words. They go through the same schema as YAML files,
+ * Creates detectors for an organisation's own hosts and words. They go through the same schema as YAML files,
  * so that nothing an administrator types can make a search slow.
  */
 
 const ownHostId = 'own-host';
 const ownMarkerId = 'own-marker';
-/** Ids of all detectors that are made here. */
+/** The ids of all detectors that are created here. */
 export const ownIds: readonly string[] = [ownHostId, ownMarkerId];
 
-/** Shorter literals would be found in every text. */
+/** The least length of a literal, because shorter ones would be found in every text. */
 const literalMin = 3;
-/** Limits the characters of a marker, since patterns have bounds. */
+/** Bound on the characters of a marker, since patterns have bounds. */
 const markerMax = 100;
 /**
- * Length of a star by the number of stars in the glob; together they may step back only a bounded number of
- * times.
+ * The length of what a star matches, by the number of stars in the glob. Together they may step back only a
+ * bounded number of times.
  */
 const starLengths = [0, 253, 88, 18];
 
-/** Says what cannot be looked for, and why, in a sentence for the author. */
+/** Reports what cannot be looked for, and why, in a sentence for the author. */
 export class OwnWordError extends Error {
   override name = 'OwnWordError';
 }
 
 /**
- * Finds the hosts of a glob such as `*.corp.example.com`, where `*` crosses dots and `?` is one character.
- * Throws OwnWordError.
+ * Returns the detector for the hosts of a glob such as `*.corp.example.com`. `*` matches several characters,
+ * dots among them, and `?` one. Throws OwnWordError where such hosts cannot be looked for.
  */
 export function ownHost(glob: string): Detector {
   const parts = glob.replace(/\*{2,}/g, '*').split(/([*?])/);
@@ -53,7 +53,10 @@ export function ownHost(glob: string): Detector {
   });
 }
 
-/** Finds a marker as a whole, in any case and with any white space between its words. Throws OwnWordError. */
+/**
+ * Returns the detector for a marker as a whole, in any case and with any white space between its words.
+ * Throws OwnWordError where it cannot be looked for.
+ */
 export function ownMarker(marker: string): Detector {
   const words = marker.trim().split(/\s+/);
   if (words.join('').length < literalMin) throw new OwnWordError(`needs at least ${literalMin} characters`);

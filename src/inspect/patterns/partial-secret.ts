@@ -4,35 +4,41 @@ import type { Node } from './pattern-syntax.ts';
 
 /*
  * Recognises cut tokens: an anchor stands at the end of a value, with too little behind it to match. The
- * continuation may come in the next field, or with the next call. All is read off the patterns, so that no
- * detector has to state it.
+ * continuation may come in the next field, or with the next call. All that is needed is read off the
+ * patterns, so that no detector has to state it.
  */
 
-/** The part of a token behind its prefix, if it is random to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
+/** The part of a token behind its prefix, where it is random to its end: `gh[pousr]_[0-9A-Za-z]{36}`. */
 export interface TokenBody {
-  /** Lengths that the prefix may have. */
+  /** The lengths that the prefix may have. */
   readonly prefixLengths: ReadonlySet<number>;
-  /** Has 1 at each byte that may stand in the body. */
+  /** 1 at each byte that may stand in the body. */
   readonly alphabet: Uint8Array;
   readonly min: number;
   readonly max: number;
 }
 
 /**
- * Limit the lengths of a body. Shorter bodies prove too little; bodies of variable length are issued longer
- * than their pattern requires.
+ * The least lengths of a body: of one length, and of variable length. Shorter bodies prove too little. Bodies
+ * of variable length are issued longer than their pattern requires.
  */
 const bodyLengthMin = 16;
 const openLengthMin = 10;
-/** Length of a random run. Shorter runs of a set are a version or a region, and belong to the prefix. */
+/**
+ * The least length of a random run. A shorter run of a set is a version or a region, and belongs to the
+ * prefix.
+ */
 const runLengthMin = 8;
 /**
- * Length of the prefix before a body of several segments and any length, since all encoded JSON begins with
- * `eyJ`.
+ * The least length of the prefix before a body of several segments and any length, since all encoded JSON
+ * begins with `eyJ`.
  */
 const prefixLengthMin = 4;
 
-/** Returns the body of a pattern's token, the first of several; undefined for other structures. */
+/**
+ * Returns the body of a pattern's token, the first where there are several. Returns undefined for other
+ * structures.
+ */
 export function bodyOf(node: Node): TokenBody | undefined {
   const items = flatten(node).filter(({ kind }) => kind !== 'edge' && kind !== 'look');
   // Optional items at the end are no part of the body.
@@ -60,7 +66,10 @@ const flatten = (node: Node): readonly Node[] =>
 const isRun = ({ item, min }: Node & { kind: 'repeat' }): boolean =>
   item.kind === 'set' && min >= runLengthMin;
 
-/** Returns the length and the bytes of matches of runs and single characters; undefined for other nodes. */
+/**
+ * Returns the bytes of matches, and their least and greatest length, for runs and single characters. Returns
+ * undefined for other nodes.
+ */
 function extentOf(node: Node): { has: ByteSet; min: number; max: number } | undefined {
   if (node.kind === 'set') return { has: node.has, min: 1, max: 1 };
   if (node.kind === 'repeat')
@@ -111,17 +120,20 @@ function combined(
 }
 
 const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
-/** Characters that may stand behind the value of a field. */
+/** 1 for each character that may stand behind the value of a field. */
 const endsValue = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\'\\&<,;]\r\n\u001e'.includes(String.fromCharCode(byte)) ? 1 : 0,
 );
-/** Limits a piece; longer ones are no beginnings of tokens. */
+/** Bound on the length of a piece; longer ones are no beginnings of tokens. */
 const pieceLengthMax = 512;
 
-/** Length of a piece behind its prefix. Documentation and masked keys show less. */
+/** The least length of a piece behind its prefix. Documentation and masked keys show less. */
 const pieceLengthMin = 6;
 
-/** Answers whether a text may be a piece of something random; words and numbers have one kind. */
+/**
+ * Tells whether a text may be a piece of something random, because it has characters of two kinds. Words and
+ * numbers have one.
+ */
 export function looksRandom(text: string): boolean {
   return [/[a-z]/, /.[A-Z]/, /\d/].filter((kind) => kind.test(text)).length > 1;
 }
@@ -139,13 +151,13 @@ export interface Missing {
   readonly max: number;
 }
 
-/** Account numbers are the first segments of some tokens. */
+/** Matches the number of an account, which is the first segment of some tokens. */
 const number = /\d{8}/;
 
-/** Fewer characters of a body look random by accident. */
+/** The least length of a body's beginning, because fewer characters look random by accident. */
 const beginningLengthMin = 4;
 
-/** Answers whether enough of a token's body stands behind an anchor that ordinary words have too. */
+/** Tells whether enough of a token's body stands behind an anchor that ordinary words have too. */
 export function beginsToken(
   { alphabet }: TokenBody,
   bytes: Buffer,
@@ -160,15 +172,15 @@ const wordsLengthMin = 5;
 const letters = /^[A-Za-z_./-]+$/;
 
 /**
- * Answers whether only words stand behind a prefix, as in `pathIndex`, `key_share` and `api-stream.js`: no
+ * Tells whether only words stand behind a prefix, as in `pathIndex`, `key_share` and `api-stream.js`. No
  * secret begins so.
  */
 export const isOfWords = (rest: string): boolean =>
   rest.length >= wordsLengthMin && letters.test(rest) && randomBits(rest) < 0;
 
 /**
- * Returns how many characters of its body a token lacks that ends at `end`; undefined where it is not plainly
- * of this form.
+ * Returns how many characters of its body a token lacks that ends at `end`. Returns undefined where it is not
+ * plainly of this form.
  */
 export function missingOf(
   { prefixLengths, alphabet, min, max }: TokenBody,

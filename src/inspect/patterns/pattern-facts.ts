@@ -18,8 +18,8 @@ import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.t
 import { randomMatchBitsOf } from './random-match-bits.ts';
 
 /*
- * The facts that the engine needs about a pattern. A pattern is parsed once, when its detector is made. Only
- * the facts are kept, for the tree is larger than the rest of a detector.
+ * What the engine needs to know of a pattern. A pattern is parsed once, when its detector is made. Only these
+ * facts are kept, because the tree is larger than the rest of a detector.
  */
 
 export interface PatternFacts {
@@ -28,39 +28,39 @@ export interface PatternFacts {
   readonly core: Core;
   readonly head: FirstBytes;
   /**
-   * Bytes that may stand before and behind the keyword, where it is one byte in every match; 32 of the 256 in
-   * each number.
+   * The bytes that may stand before and behind the keyword, 32 of the 256 in each number. Undefined unless
+   * the keyword is one byte that every match contains.
    */
   readonly besideKeyword: { readonly before: Int32Array; readonly behind: Int32Array } | undefined;
   /**
-   * Limits the bytes from the start of a match to the end of its first digit; undefined where it may have no
-   * digit.
+   * Bound on the bytes from the start of a match to the end of its first digit; undefined where it may have
+   * no digit.
    */
   readonly digitLead: number | undefined;
-  /** Number of letters and digits with which any match begins. */
+  /** The number of letters and digits with which any match begins. */
   readonly runLength: number;
-  /** Says whether any match has a long run of token characters. */
+  /** Whether any match has a long run of token characters. */
   readonly hasRun: boolean;
-  /** Form of its tokens behind their prefix; undefined where they have no such form. */
+  /** The form of its tokens behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;
-  /** Source of a lookahead that rules out places quickly: see `firstByteLookahead`. */
+  /** The source of a lookahead that rules out places quickly; see `firstByteLookahead`. */
   readonly lookahead: string;
-  /** Rarity in random bytes, in bits: see `randomMatchBitsOf`. */
+  /** How rare a match is in random bytes, in bits; see `randomMatchBitsOf`. */
   readonly randomMatchBits: number;
 }
 
 export interface PatternBounds {
-  /** Limits the bytes of a match, including its lookahead. */
+  /** Bound on the bytes of a match, including its lookahead. */
   readonly reachMax: number;
-  /** Limits the bytes before its start that a match may look at. */
+  /** Bound on the bytes before its start that a match may look at. */
   readonly behindMax: number;
-  /** Limits the bytes behind its end that a match may look at. */
+  /** Bound on the bytes behind its end that a match may look at. */
   readonly aheadMax: number;
 }
 
 /**
- * Computes the facts. Throws PatternError where the pattern is not supported or could take long: see
- * `assertLinear`.
+ * Computes the facts of a pattern. Throws PatternError where the pattern is not supported or could take long;
+ * see `assertLinear`.
  */
 export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
@@ -89,13 +89,13 @@ function besideKeyword(root: Node, keywords: readonly string[]): PatternFacts['b
   return { before: bitsOf(before), behind: bitsOf(behind) };
 }
 
-/** Returns the bytes looked at before a match; an edge (`\b`, `^`) looks at one. */
+/** Returns how many bytes before a match are looked at. An edge (`\b`, `^`) looks at one. */
 function behindOf(node: Node): number {
   if (node.kind === 'look' && node.behind) return reachOf(node.body) + 1;
   return Math.max(node.kind === 'edge' ? 1 : 0, ...childrenOf(node).map(behindOf));
 }
 
-/** Returns the bytes looked at behind a match; an edge looks at one. */
+/** Returns how many bytes behind a match are looked at. An edge looks at one. */
 function aheadOf(node: Node): number {
   if (node.kind === 'edge') return 1;
   const own = node.kind === 'look' && !node.behind ? reachOf(node.body) : 0;
@@ -103,8 +103,8 @@ function aheadOf(node: Node): number {
 }
 
 /**
- * Returns the most bytes from the start of a match to behind the first part of this kind; undefined where a
- * match may have none.
+ * Returns the most bytes from the start of a match to the end of the first part of this kind. For a run it
+ * returns those to its start. Returns undefined where a match may have no such part.
  */
 function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined {
   if (isKind(node)) return node.kind === 'repeat' ? 0 : 1;
@@ -132,7 +132,7 @@ function leadTo(node: Node, isKind: (node: Node) => boolean): number | undefined
   }
 }
 
-/** Returns the number of letters and digits at the start of any match. */
+/** Returns the least number of letters and digits at the start of any match. */
 function runLengthOf(node: Node): number {
   if (isSubset(bytesOf(node), alphanumerics)) return lengthMinOf(node);
   if (node.kind === 'choice') return Math.min(...node.options.map(runLengthOf));

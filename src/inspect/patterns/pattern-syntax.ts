@@ -30,12 +30,12 @@ export function childrenOf(node: Node): readonly Node[] {
   return node.kind === 'look' ? [node.body] : [];
 }
 
-/** Reports a pattern that a detector may not have. */
+/** Reports what is wrong with a pattern that a detector may not have. */
 export class PatternError extends Error {
   override name = 'PatternError';
 }
 
-/** Parses a pattern with no flags but `i`, `s` and `m`. Throws PatternError at unsupported syntax. */
+/** Parses a pattern with no flags but `i`, `s` and `m`. Throws PatternError for unsupported syntax. */
 export function parsePattern(pattern: string, flags: string): Node {
   const parser = new Parser(pattern, flags);
   const node = parser.choice();

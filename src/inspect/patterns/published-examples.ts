@@ -23,11 +23,17 @@ const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 const series =
   /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_]?123\d{0,3}$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello123$/i;
 
-/** Are the least characters in alphabetical order, and the most others, so that none hides a secret. */
+/**
+ * The least number of characters in alphabetical order, and the most others. With these no other character
+ * hides a secret.
+ */
 const inOrderMin = 8;
 const othersMax = 5;
 
-/** Tells letters and digits in the order of the alphabet, or in the reverse: `ABCDEFGHIJ`, `abcd1234EFGH`. */
+/**
+ * Tells whether letters and digits stand in the order of the alphabet, or in the reverse order: `ABCDEFGHIJ`,
+ * `abcd1234EFGH`.
+ */
 function isInOrder(text: string): boolean {
   let inOrder = 0;
   for (let at = 0; at < text.length && at - inOrder <= othersMax; at++)
@@ -35,13 +41,16 @@ function isInOrder(text: string): boolean {
   return inOrder >= inOrderMin && text.length - inOrder <= othersMax;
 }
 
-/** Tells the middle of three in a row; two in a row stand in hexadecimal by chance. */
+/** Tells whether a character is the middle of three in a row. Two in a row stand in hexadecimal by chance. */
 function isMiddle(text: string, at: number): boolean {
   const step = rankAt(text, at) - rankAt(text, at - 1);
   return Math.abs(step) === 1 && rankAt(text, at + 1) - rankAt(text, at) === step;
 }
 
-/** Numbers letters and digits, each kind in its order. All else is in no order. */
+/**
+ * The rank of `a` among letters and digits, each kind of which is ranked in its order. Other characters have
+ * no rank.
+ */
 const rankOfA = 100;
 function rankAt(text: string, at: number): number {
   const code = at < 0 ? 0 : text.charCodeAt(at) | 0x20;
@@ -49,12 +58,12 @@ function rankAt(text: string, at: number): number {
   return code >= 0x30 && code <= 0x39 ? code - 0x30 : Number.NaN;
 }
 
-/** Matches the id of an AWS key of which the manual has replaced a part: `AKIAIESZCNJ3OEXAMPLE`. */
+/** Matches the id of an AWS key of which a manual has replaced a part: `AKIAIESZCNJ3OEXAMPLE`. */
 const markedId = /^(?:AKIA|ASIA|AROA|AIDA)(?=[A-Z0-9]{16,17}$)[A-Z0-9]{0,10}EXAMPLE/;
 
 const marks = /EXAMPLE(?:KEY|TOKEN)?|example$|(?<!\.)\.\.\.(?!\.)/;
 
-/** Tells short values that a manual has marked, or of which it shows both ends: `eyJra123abcEXAMPLE`. */
+/** Tells whether a manual has marked a short value, or shows only both ends of it: `eyJra123abcEXAMPLE`. */
 const isMarked = (text: string): boolean =>
   markedId.test(text) || (marks.test(text) && text.replace(marks, '').length <= restLengthMax);
 
@@ -62,21 +71,24 @@ const isMarked = (text: string): boolean =>
 const elided = /^-----BEGIN [A-Z ]{3,24}-----[0-9A-Za-z+/=\s\\]{0,24}\.{3,8}[0-9A-Za-z+/=\s\\]{0,8}-----END/;
 
 /**
- * Matches words in small letters that say what they stand for: `aws_secret_access_key`, `password-for-30001`,
- * `a%20secret`, `proxypass`.
+ * Matches words in small letters that tell what they stand for: `aws_secret_access_key`,
+ * `password-for-30001`, `a%20secret`, `proxypass`.
  */
 const wordsForPassword =
   /^(?:[a-z]|%2[06D]|[-_. +]|\d(?=[-_. ])){0,40}?(?:password|passwd|passphrase|secret|access[-_]?key|api[-_]?key)(?:[a-z]|%2[06D]|[-_. +]){0,40}\d{0,5}$|^[a-z]{2,12}pass$|^pass(?:[-_/&%|@:;.!]{1,4}[a-z]{0,10}){1,2}$/;
 
-/** Matches a whole key in PEM (RFC 7468), and takes what stands between its lines. */
+/** Matches a whole key in PEM (RFC 7468), and captures what stands between its first and last line. */
 const pem = /^-----BEGIN [A-Z ]{3,24}-----([0-9A-Za-z+/=\s\\.]{4,512})-----END/;
 
-/** Matches heads of RSA keys (RFC 8017, A.1.2; RFC 5208): the length, version 0 and what follows. */
+/** Matches the heads of RSA keys (RFC 8017, A.1.2; RFC 5208): the length, version 0 and what follows. */
 const rsaHead = /^3082(?:01[2-9a-f]|0[2-9a-f][\da-f]|1[0-3][\da-f])[\da-f]020100(?:0282|300d)/;
-/** The first fifth of an RSA key holds at most its public part. */
+/** The divisor of an RSA key's length. The first fifth of such a key holds at most its public part. */
 const publicShare = 5;
 
-/** Tells an RSA key of which a manual shows the first line only. */
+/**
+ * Tells whether a text is an RSA key of which a manual shows only the first lines, in which nothing is
+ * secret.
+ */
 function isCutKey(text: string): boolean {
   const body = pem.exec(text)?.[1];
   if (body === undefined) return false;
@@ -92,7 +104,9 @@ const jwtPayload =
   /"(?:sub"\s?:\s?"1234567890|iss"\s?:\s?"joe"|some"\s?:\s?"payload|foo"\s?:\s?"bar|hello"\s?:\s?"world|key"\s?:\s?"value|iss"\s?:\s?"supabase-demo)/;
 const jwt = /^eyJ[\w-]{8,512}\.(eyJ[\w-]{4,2048})/;
 
-/** Matches processors' test cards: Visa, Mastercard, American Express, Discover, Diners, JCB, UnionPay. */
+/**
+ * Matches test cards of processors: Visa, Mastercard, American Express, Discover, Diners, JCB and UnionPay.
+ */
 const testCard =
   /^(?:4111111111111111|4242424242424242|4012888888881881|400000000000\d{4}|4000056655665556|4222222222222|5555555555554444|5105105105105100|5200828282828210|2223003122003222|378282246310005|371449635398431|378734493671000|6011111111111117|6011000990139424|30569309025904|38520000023237|3530111333300000|3566002020360505|6200000000000005)$/;
 
@@ -111,7 +125,7 @@ const isOfManuals = (text: string): boolean =>
   isCutKey(text) ||
   isInOrder(text);
 
-/** Limits Basic credentials of a user with a short name and such a password. */
+/** Bound on the length of Basic credentials that have a user with a short name and such a password. */
 const basicMax = 96;
 const basic = /^[0-9A-Za-z+/]{10,96}={0,2}$/;
 const credentials = /^[\w.@-]{1,32}:([ -~]{3,40})$/;
@@ -124,7 +138,7 @@ const accents = /[\u0300-\u036f ]/g;
 
 /**
  * Returns a password as people type it, without blanks and accents, where a URL has it in percent escapes or
- * a header in base64.
+ * a header in base64. Returns undefined for other values.
  */
 function speltOut(secret: string): string | undefined {
   if (secret.includes('%') || beyondAscii.test(secret)) {
@@ -138,7 +152,9 @@ function speltOut(secret: string): string | undefined {
 
 const unsigned = /^(eyJhbGciOiJub25l[\w-]{0,128})\.(eyJ[\w-]{0,4096})\.?$/;
 
-/** Tells a token that says that nobody has signed it (RFC 7519, section 6): whoever trusts it trusts all. */
+/**
+ * Tells whether a token states that nobody has signed it (RFC 7519, section 6). Whoever trusts it trusts all.
+ */
 function isUnsigned(text: string): boolean {
   const [, head, payload] = (unsigned.exec(text) ?? []).map((it) =>
     Buffer.from(it, 'base64url').toString('latin1'),
@@ -146,7 +162,7 @@ function isUnsigned(text: string): boolean {
   return head !== undefined && /^\{"alg":"none"[,}]/.test(head) && payload?.endsWith('}') === true;
 }
 
-/** Answers whether documentation prints the value as an example. */
+/** Tells whether documentation prints the value as an example. */
 export function isPublishedExample(
   detector: Pick<Detector, 'class' | 'placeholders'>,
   secret: string,

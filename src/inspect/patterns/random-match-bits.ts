@@ -3,17 +3,23 @@ import type { Node } from './pattern-syntax.ts';
 
 /*
  * Estimates how likely a pattern matches by accident in random bytes in base64, such as a picture or an
- * archive. Three letters and forty token characters stand in one of thirty pictures. It is computed from the
- * pattern, so that no detector has to state it.
+ * archive. Three letters and forty token characters stand in one of thirty pictures. The estimate is computed
+ * from the pattern, so that no detector has to state it.
  */
 
 const alphabet = bytesMatching(/[0-9A-Za-z+/_-]/);
-/** Bits of a character, since at most 64 of the alphabet are used at once. */
+/** The bits of a character, since at most 64 of the alphabet are used at once. */
 const alphabetBits = 6;
-/** Lines of base64 have 64 to 76 characters, so that a line end is about as frequent as a letter. */
+/**
+ * The bytes of line ends. Lines of base64 have 64 to 76 characters, so that a line end is about as frequent
+ * as a letter.
+ */
 const lineEnds = bytesMatching(/[\r\n]/);
 
-/** Returns a match's bits: at a place of random text one match in two to their power begins, at most. */
+/**
+ * Returns the bits of a match. At a place of random text, at most one match in two to the power of these bits
+ * begins.
+ */
 export function randomMatchBitsOf(node: Node): number {
   switch (node.kind) {
     case 'set':
@@ -43,10 +49,10 @@ function countOf(set: ByteSet): number {
   return count;
 }
 
-/** Bits of a letter of a keyword, which counts in either case. */
+/** The bits of a letter of a keyword, which counts in either case. */
 const keywordBits = alphabetBits - 1;
 
-/** Returns the bits that one of these words adds, which must stand within so many bytes of a match. */
+/** Returns the bits that one of these words adds. The word must stand within so many bytes of a match. */
 export function keywordMatchBits(keywords: readonly string[], windowBytes: number): number {
   if (keywords.length === 0) return 0;
   const share = keywords.reduce((sum, { length }) => sum + 2 ** (-keywordBits * length), 0);

@@ -2,15 +2,15 @@ import { hash } from 'node:crypto';
 import { type Confidence, confidences } from '../../core/call.ts';
 import type { Detector } from './detector.ts';
 
-/** Changes that a tenant makes to the detectors. */
+/** The changes that a tenant makes to the detectors. */
 export interface Tuning {
-  /** Ids of detectors that are not used. */
+  /** The ids of detectors that are not used. */
   readonly off: ReadonlySet<string>;
-  /** Says whether published examples count; by default they have low confidence. */
+  /** Whether published examples count; undefined for low confidence. */
   readonly publishedExamples?: 'ignore' | 'count';
-  /** Confidence by detector id, in place of the detector's own. */
+  /** The confidence by detector id, in place of the detector's own. */
   readonly confidence: ReadonlyMap<string, Confidence>;
-  /** SHA-256, in lower-case hex, of texts that are no findings. */
+  /** The SHA-256 digests, in lower-case hex, of texts that are no findings. */
   readonly allowSha256: ReadonlySet<string>;
 }
 
@@ -32,5 +32,5 @@ export function tuneDetector(
 
 const rank = (confidence: Confidence): number => confidences.indexOf(confidence);
 
-/** Returns the digest that `allowSha256` names a text by. */
+/** Returns the digest by which `allowSha256` names a text. */
 export const sha256Of = (text: Uint8Array): string => hash('sha256', text);

@@ -1,12 +1,12 @@
 /*
- * Tells the hosts of a vendor: those where the vendor's own program answers, also for its customers.
+ * Tells which hosts are a vendor's: those where the vendor's own program answers, also for its customers.
  * `shop.myshopify.com` is Shopify, whoever owns the shop. Under the same domains clouds host machines and
  * functions of customers, who read what arrives; no credential belongs there.
  */
 
 /**
- * Hosts that anybody can rent: EC2, Elastic Load Balancing and API Gateway; App Service and virtual machines;
- * Function Compute.
+ * Hosts that anybody can rent. They belong to EC2, Elastic Load Balancing and API Gateway, to App Service and
+ * virtual machines, and to Function Compute.
  */
 const customersHosts = [
   '*.compute.amazonaws.com',
@@ -21,12 +21,12 @@ const customersHosts = [
   '*.fc.aliyuncs.com',
 ];
 
-/** Answers whether a host is the vendor's: `api.x.com`, or any depth below x.com for `*.x.com`. */
+/** Tells whether a host is the vendor's: `api.x.com`, or any depth below x.com for `*.x.com`. */
 export function isVendorHost(host: string, vendorHosts: readonly string[]): boolean {
   return vendorHosts.some((home) => fits(host, home)) && !customersHosts.some((rented) => fits(host, rented));
 }
 
-/** Matches a host; `*` in front stands for one label or more, elsewhere for one. */
+/** Tells whether a host fits a pattern. A `*` in front stands for one label or more, elsewhere for one. */
 function fits(host: string, pattern: string): boolean {
   if (!pattern.includes('*')) return host === pattern;
   const labels = host.split('.').toReversed();

@@ -1,6 +1,6 @@
 import type { Span } from '../decode/span-map.ts';
 
-/** Span to cut and the name that stands in its place. */
+/** A span to cut, and the name that stands in its place. */
 export interface Cut extends Span {
   readonly label: string;
 }

@@ -9,17 +9,18 @@ export type Locator = (offset: number) => string;
 
 const nameLengthMax = 64;
 const pathLengthMax = 256;
-/** More segments than a path can show, since each has at least two characters. */
+/** Bound on the segments of a path. Each has at least two characters, so a path can show no more. */
 const segmentsMax = pathLengthMax / 2;
-/** Limits the bytes read of a name; they suffice for `nameLengthMax` characters written as escapes. */
+/** Bound on the bytes read of a name. They suffice for `nameLengthMax` characters written as escapes. */
 const nameBytesMax = 6 * nameLengthMax + 2;
 const hiddenName = '[REDACTED]';
 const ampersand = 0x26;
 const equalsSign = 0x3d;
 
 /**
- * Creates a locator: in JSON it gives a path (`$.messages[0].content`, `$['odd name']`), in a form `$.field`,
- * else `$`. An offset in a key has the path of its value. The text is walked once, without recursion.
+ * Creates a locator. In JSON it returns a path (`$.messages[0].content`, `$['odd name']`), in a form
+ * `$.field`, else `$`. An offset in a key has the path of the key's value. The text is walked once, without
+ * recursion.
  *
  * Names come from the caller's content. Each is cut to 64 characters and the path to 256; control characters
  * are escaped. A name that holds the offset or touches one of the `hidden` spans is not shown.
@@ -71,7 +72,7 @@ function locateInForm(bytes: Buffer, offset: number, isHidden: HiddenTest): stri
   return toPath([nameSegment([...new URLSearchParams(raw).keys()][0] ?? '')]);
 }
 
-/** Answers whether a name from `start` to `end` must be hidden in the path of `offset`. */
+/** Tells whether a name from `start` to `end` must be hidden in the path of `offset`. */
 type HiddenTest = (start: number, end: number, offset: number) => boolean;
 
 function hiddenTest(bytes: Buffer, hidden: readonly Span[]): HiddenTest {
@@ -123,7 +124,7 @@ export function jsonValueSpan(bytes: Buffer, key: string): Span | undefined {
   return found;
 }
 
-/** Returns the spans of a JSON array's elements, or none if it is no array. The text must be JSON. */
+/** Returns the spans of a JSON array's elements; none if it is no array. The text must be JSON. */
 export function jsonElementSpans(bytes: Buffer): Span[] {
   const tokens = new JsonTokens(bytes);
   const spans: Span[] = [];
@@ -136,7 +137,7 @@ export function jsonElementSpans(bytes: Buffer): Span[] {
   return spans;
 }
 
-/** Moves from the first token of a value to its last; returns false where the text ends before. */
+/** Moves from the first token of a value to its last. Returns false where the text ends before. */
 function skipValue(tokens: JsonTokens): boolean {
   let depth = nesting(tokens.kind);
   while (depth > 0) {
@@ -151,7 +152,7 @@ function nesting(kind: JsonTokenKind): number {
   return kind === '}' || kind === ']' ? -1 : 0;
 }
 
-/** Answers whether a JSON text nests deeper than `max`, so that it should be neither parsed nor walked. */
+/** Tells whether a JSON text nests deeper than `max`, so that it should be neither parsed nor walked. */
 export function jsonDepth(bytes: Buffer, max: number): boolean {
   const tokens = new JsonTokens(bytes);
   let depth = 0;

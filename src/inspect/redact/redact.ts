@@ -11,7 +11,10 @@ import { multipartParts } from '../decode/multipart-parts.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type Cut, marker, mergeCuts, type Replacement, replace } from './cuts.ts';
 
-/** Extends the formats by `json-start`, the beginning of a JSON text whose rest is missing. */
+/**
+ * The format of what is cut. Beside the formats of bodies there is `json-start`, the beginning of a JSON text
+ * whose rest is missing.
+ */
 export type CutFormat = BodyFormat | 'json-start';
 
 const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>> = {
@@ -21,7 +24,7 @@ const rules: Readonly<Record<Exclude<CutFormat, 'text' | 'multipart'>, CutRules>
   xml: xmlRules,
 };
 
-/** Replaces each cut with `[REDACTED:<label>]`; `count` is the number of places. */
+/** Replaces each cut with `[REDACTED:<label>]`. `count` is the number of places. */
 export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; count: number } {
   const merged = mergeCuts(bytes, cuts);
   const replacements = merged.map(({ start, end, label }) => ({ start, end, text: marker(label) }));
@@ -29,8 +32,8 @@ export function redact(bytes: Buffer, cuts: readonly Cut[]): { bytes: Buffer; co
 }
 
 /**
- * Does the same for a body that its receiver parses: structure stays, escapes go as a whole, JSON numbers and
- * literals become strings. Returns undefined where a JSON body would become invalid.
+ * Replaces each cut in a body that its receiver parses. The structure stays, escapes go as a whole, and JSON
+ * numbers and literals become strings. Returns undefined where a JSON body would become invalid.
  */
 export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: CutFormat): Buffer | undefined {
   const merged = mergeCuts(bytes, cuts);
@@ -39,7 +42,7 @@ export function redactBody(bytes: Buffer, cuts: readonly Cut[], format: CutForma
   return format === 'json' && isJson(bytes) && !isJson(redacted) ? undefined : redacted;
 }
 
-/** Fits the cuts to the format. A body that only claims to be JSON is text. */
+/** Returns replacements for the cuts that fit the format. A body that only claims to be JSON is text. */
 function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth: number): Replacement[] {
   if (format === 'multipart') return fitParts(bytes, cuts, depth);
   if (format === 'text' || (format === 'json' && !isJson(bytes)))
@@ -47,10 +50,13 @@ function fitFormat(bytes: Buffer, cuts: readonly Cut[], format: CutFormat, depth
   return fit(bytes, cuts, rules[format]);
 }
 
-/** Limits parts within parts. */
+/** Bound on the depth of parts within parts. */
 const partDepthMax = 4;
 
-/** Fits cuts to the parts. Delimiter lines and names of header fields stay; parts are cut by type. */
+/**
+ * Returns replacements for the cuts that fit the parts. Delimiter lines and names of header fields stay, and
+ * each part is cut by its type.
+ */
 function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replacement[] {
   const parts = depth < partDepthMax ? multipartParts(bytes) : [];
   if (parts.length === 0) return fitFormat(bytes, cuts, 'text', depth);
@@ -65,7 +71,7 @@ function fitParts(bytes: Buffer, cuts: readonly Cut[], depth: number): Replaceme
   });
 }
 
-/** Returns the cuts as far as they lie in a span, counted from its start. */
+/** Returns the cuts as far as they lie in a span, counted from the span's start. */
 const within = (cuts: readonly Cut[], { start, end }: Span): Cut[] =>
   cuts
     .filter((cut) => cut.start < end && cut.end > start)
@@ -78,7 +84,7 @@ const within = (cuts: readonly Cut[], { start, end }: Span): Cut[] =>
 const moved = (replacements: readonly Replacement[], by: number): Replacement[] =>
   replacements.map(({ start, end, text }) => ({ start: start + by, end: end + by, text }));
 
-/** Tells whether a text is JSON, or JSON in every line. */
+/** Tells whether a text is JSON, or has JSON in every line. */
 function isJson(bytes: Buffer): boolean {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
   return parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line));
@@ -89,15 +95,15 @@ function parses(text: string): boolean {
     JSON.parse(text);
     return true;
   } catch {
-    // The question was whether it parses.
+    // The question was only whether it parses.
     return false;
   }
 }
 
-/** Length of a quote or `</` that may stand between the start of a cut and the name it means. */
+/** The length of a quote or `</` that may stand between the start of a cut and the name that is meant. */
 const openingMax = 2;
 
-/** Fits the cuts to the tokens of the format, each widened to whole units. */
+/** Returns replacements for the cuts that fit the tokens of the format. Each is widened to whole units. */
 function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRules): Replacement[] {
   const fitted: Replacement[] = [];
   let first = 0;
@@ -122,7 +128,10 @@ function fit(bytes: Buffer, cuts: readonly Cut[], { tokens, unitLength }: CutRul
   return fitted;
 }
 
-/** Replaces a scalar with a string; numbers that form one value (`[115,107,…]`) with one together. */
+/**
+ * Adds the replacement of a scalar with a string. Numbers that form one value (`[115,107,…]`) are replaced
+ * together.
+ */
 function addScalar(bytes: Buffer, fitted: Replacement[], token: CutToken, cut: Cut): void {
   const last = fitted.at(-1);
   const text = `"${marker(cut.label)}"`;

@@ -2,21 +2,21 @@ import { createHash } from 'node:crypto';
 import { stringEnds } from '../kernel/string-ends.ts';
 
 /*
- * A conversation sends all earlier turns again, and only its end is new. Checkpoints are places behind
- * strings of a JSON text, each with a key for everything before it. Two bodies with an equal key are equal up
- * to there.
+ * Finds checkpoints in bodies. A conversation sends all earlier turns again, and only its end is new.
+ * Checkpoints are places behind strings of a JSON text, each with a key for everything before it. Two bodies
+ * with an equal key are equal up to there.
  */
 
 export interface Checkpoint {
-  /** Counts the bytes before it. */
+  /** The number of bytes before it. */
   readonly end: number;
-  /** Key of all these bytes and the seed. */
+  /** The key of all these bytes and the seed. */
   readonly key: string;
 }
 
 /**
- * Sets the distance between checkpoints. It is shorter behind a long string (a message or a file), where
- * bodies most likely differ. There are at most `countMax`.
+ * Bounds on the distance between checkpoints, in bytes, and on their number. The distance is shorter behind a
+ * long string (a message or a file), where bodies most likely differ.
  */
 const rule = { far: 4096, long: 1024, countMax: 8192 };
 
@@ -35,7 +35,7 @@ export function checkpointsOf(
   if (countMax <= 0) return checkpoints;
   let start = from;
   let key = before;
-  // Behind the end of a string, scanning needs no state of the text before it.
+  // Behind the end of a string, the search needs no state of the text before it.
   for (const at of stringEnds(bytes.subarray(from), { ...rule, countMax })) {
     const end = from + at;
     key = createHash('sha256').update(key, 'latin1').update(bytes.subarray(start, end)).digest('latin1');

@@ -14,9 +14,9 @@ import { LastBodies } from './last-bodies.ts';
 import { type Segment, SegmentMemory } from './segment-memory.ts';
 
 /*
- * Recognises beginnings of bodies: a conversation is sent as a whole with every turn. Where a body begins
- * with the bytes of an earlier one of the same tenant, read with the same detectors, its findings are known.
- * Reading then begins shortly before the first new byte.
+ * Recognises the beginnings of bodies, since a conversation is sent as a whole with every turn. Where a body
+ * begins with the bytes of an earlier one of the same tenant, read with the same detectors, its findings are
+ * known. Reading then begins shortly before the first new byte.
  *
  * Nothing can hide behind a known beginning. Everything before a place is in the key of that place. What ends
  * so close to it that new bytes could change its meaning is read again. As much is read before it as any
@@ -24,57 +24,60 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
  * reading does not resume.
  */
 
-/** Holds what a beginning shows between two checkpoints, at the same places in all such bodies. */
+/** What a beginning shows between two checkpoints, at the same places in all such bodies. */
 export interface Remembered {
-  /** End of the checkpoint. */
+  /** The end of the checkpoint. */
   readonly end: number;
-  /** Says that reading may begin at this checkpoint. */
+  /** Whether reading may begin at this checkpoint. */
   readonly isResumable: boolean;
   readonly found: readonly LocatedMatch[];
-  /** Lists places found because the same value was found elsewhere. */
+  /** Places found because the same value was found elsewhere. */
   readonly knownValueMatches: readonly LocatedMatch[];
   readonly hints: readonly LocatedMatch[];
   readonly partialSecrets: readonly Placed<PartialSecret>[];
   readonly opaque: readonly OpaqueContent[];
-  /** Lists words of rules that stand there for the first time. */
+  /** Words of rules that stand there for the first time. */
   readonly wordEnds: readonly WordEnd[];
-  /** Describes the fields between this checkpoint and the one before. */
+  /** The names of the fields between this checkpoint and the one before. */
   readonly names: NumberedNames;
-  /** Holds the decoded forms, joined with separators. */
+  /** The decoded forms, joined with separators. */
   readonly decoded: Buffer;
 }
 
-/** Tells where a word of the rules, given by its index, first ends in the body. */
+/** The place in the body where a word of the rules first ends. `word` is its index. */
 export interface WordEnd extends Span {
   readonly word: number;
 }
 
 export interface BeginningMemory {
-  /** Holds digests of how bodies began. Most are no conversation, and a single one is not worth keeping. */
+  /** Digests of how bodies began. Most bodies are no conversation, and a single one is not worth keeping. */
   readonly begun: RecentMap<string, true>;
   readonly segments: SegmentMemory<Remembered>;
   readonly lastBodies: LastBodies;
 }
 
-/** Says which memory holds the beginnings, and for which tenant. */
+/** The memory that holds the beginnings, and the tenant that they belong to. */
 export interface KnownBy {
   readonly memory: BeginningMemory;
   readonly tenantId: string;
 }
 
 const megabyte = 1024 * 1024;
-/** A megabyte of conversation takes 20 to 50 KB. */
+/** Bound on the bytes of all segments. A megabyte of conversation takes 20 to 50 KB. */
 const memoryBytesMax = 32 * megabyte;
 const tenantShare = 0.25;
 const lastBodies = { countMax: 64, bytesMax: 8 * megabyte };
 const begunMax = 4096;
-/** Bodies that are alike so far count as the same conversation. */
+/** How many first bytes tell a conversation. Bodies that are equal so far count as the same one. */
 export const begunBytes = 4096;
-/** Smaller bodies are read faster than they are looked up. */
+/**
+ * The least length of a body that is looked up, in bytes. Smaller bodies are read faster than they are looked
+ * up.
+ */
 export const bodyBytesMin = 8192;
-/** Distance behind a value within which a word may still change its meaning. */
+/** The distance behind a value within which a word may still change its meaning, in bytes. */
 export const settledBytes = 1536;
-/** Bytes that are read again before a checkpoint. */
+/** How many bytes before a checkpoint are read again. */
 export const againBytes = settledBytes + reachMax;
 
 export const createBeginningMemory = (): BeginningMemory => ({
@@ -83,10 +86,10 @@ export const createBeginningMemory = (): BeginningMemory => ({
   lastBodies: new LastBodies(lastBodies),
 });
 
-/** Lists of `Remembered` that are told of a beginning as a whole. */
+/** The names of those lists of `Remembered` that are put together for a beginning as a whole. */
 export type Lists = 'found' | 'knownValueMatches' | 'hints' | 'partialSecrets' | 'opaque' | 'wordEnds';
 
-/** Describes a body whose beginning may be known. */
+/** What is known of how a body begins. */
 export interface Beginning {
   readonly by: KnownBy;
   readonly checkpoints: readonly Checkpoint[];
@@ -95,11 +98,11 @@ export interface Beginning {
 
 export interface KnownBeginning extends Pick<Remembered, Lists | 'names'> {
   readonly last: Segment<Remembered> | undefined;
-  /** Start of reading; undefined where nothing is known. */
+  /** Where reading begins; undefined where nothing is known. */
   readonly from: number | undefined;
-  /** Place up to which findings are final. */
+  /** The place up to which findings are final. */
   readonly settledTo: number;
-  /** First place where a new byte may stand. */
+  /** The first place where a new byte may stand. */
   readonly newFrom: number;
   readonly decoded: readonly Buffer[];
 }
@@ -120,7 +123,7 @@ export const nothingKnown: KnownBeginning = {
   },
 };
 
-/** Numbers engines and word lists: bodies that were read with others share no keys. */
+/** The number of each engine and word list. Bodies that were read with others share no keys. */
 const ids = new WeakMap<DetectorEngine | readonly string[], number>();
 let lastId = 0;
 
@@ -130,13 +133,16 @@ const idOf = (lookedFor: DetectorEngine | readonly string[]): number =>
     return lastId;
   });
 
-/** Looks up the longest known beginning of a JSON body. The first such body is not remembered. */
+/**
+ * Looks up the longest known beginning of a JSON body. Returns undefined for the first such body, which is
+ * not remembered, and for bodies that cannot be compared.
+ */
 export function beginningOf(
   { bytes, words = none }: { readonly bytes: Buffer; readonly words?: readonly string[] | undefined },
   engine: DetectorEngine,
   by: KnownBy,
 ): Beginning | undefined {
-  // Such a body is not read unescaped, so its beginning would not be comparable.
+  // A body that is not UTF-8 is not read unescaped, so its beginning could not be compared.
   if (bytes.length < bodyBytesMin || !isUtf8(bytes) || bytes.includes(0)) return undefined;
   const { begun, segments, lastBodies } = by.memory;
   const seed = `${idOf(engine)}:${idOf(words)}:`;
@@ -156,7 +162,7 @@ export function beginningOf(
   return { by, checkpoints, known: nothingKnown };
 }
 
-/** More bytes than any escape, except a line end with its indentation. */
+/** More bytes than any escape has, except a line end with its indentation. */
 const escapeBytes = 12;
 const stepsMax = 1024;
 
@@ -171,11 +177,14 @@ function startBefore(bytes: Buffer, at: number): number | undefined {
   return undefined;
 }
 
-/** Excludes spaces, which may continue a line, and bytes of characters of several bytes. */
+/**
+ * Tells whether a byte is neither a space, which may continue a line, nor a part of an escape or a longer
+ * character.
+ */
 const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
 const backslash = 0x5c;
 
-/** Returns the segments of a beginning from its first to this one. */
+/** Returns the segments of a beginning, from its first to this one. */
 export function segmentsTo(last: Segment<Remembered> | undefined): readonly Segment<Remembered>[] {
   const segments: Segment<Remembered>[] = [];
   for (let it = last; it; it = it.before) segments.push(it);
@@ -208,7 +217,7 @@ function allOf(last: Segment<Remembered>, from: number): KnownBeginning {
 }
 
 /**
- * Answers whether a value found in the new end stands in the known beginning too. `textsOf` returns the
+ * Tells whether a value found in the new end stands in the known beginning too. `textsOf` returns the
  * beginning in its forms.
  */
 export function standsInKnown(

@@ -2,14 +2,14 @@ import { type Checkpoint, checkpointsOf } from './checkpoints.ts';
 
 /*
  * Keeps the last bodies. Comparing a body with the next turn of its conversation takes a tenth of the time of
- * hashing both. So common checkpoints are not computed again. Other bodies are hashed as a whole and known as
- * well.
+ * hashing both. So the checkpoints that both have are not computed again. Other bodies are hashed as a whole
+ * and recognised as well.
  */
 
 interface Met {
   owner: string;
   bytes: Buffer;
-  /** Lie within the kept bytes, which end at the last of them. */
+  /** The checkpoints within the kept bytes, which end at the last of them. */
   checkpoints: readonly Checkpoint[];
 }
 
@@ -18,18 +18,21 @@ export interface LastBodiesBounds {
   readonly bytesMax: number;
 }
 
-/** When an answer is generated anew, the conversation goes on from an earlier checkpoint. */
+/**
+ * Bound on the last checkpoints that are compared. When an answer is generated anew, the conversation goes on
+ * from an earlier one.
+ */
 const placesMax = 4;
-/** Number of bytes before a checkpoint are compared first. */
+/** The number of bytes before a checkpoint that are compared first. */
 const endBytes = 64;
 const bufferBytesMin = 16_384;
-/** Limits how much longer than wanted a buffer that is used again may be. */
+/** Bound on how many times longer than wanted a buffer that is used again may be. */
 const spareFactor = 4;
 const noBytes = Buffer.alloc(0);
 
 export class LastBodies {
   readonly #bounds: LastBodiesBounds;
-  /** Are in the order in which they were last met. */
+  /** The bodies in the order in which they were last met. */
   readonly #bodies: Met[] = [];
   /**
    * Buffers that bodies have outgrown or left. Using them again keeps V8 from a full collection, which comes
@@ -42,12 +45,12 @@ export class LastBodies {
     this.#bounds = bounds;
   }
 
-  /** Counts the bytes of all buffers. */
+  /** Returns the bytes of all buffers together. */
   get size(): number {
     return this.#size;
   }
 
-  /** Returns the checkpoints of a body with this seed, compared with bodies of the same owner. */
+  /** Returns the checkpoints of a body with this seed, which is compared with bodies of the same owner. */
   checkpointsOf(bytes: Buffer, seed: string, owner: string): readonly Checkpoint[] {
     const whose = `${seed}${owner}`;
     for (let at = this.#bodies.length - 1; at >= 0; at--) {
@@ -64,7 +67,10 @@ export class LastBodies {
     return checkpoints;
   }
 
-  /** Returns a new entry, or reuses the buffer of the least recently met body. */
+  /**
+   * Returns an entry without checkpoints. Where there are too many bodies, it has the buffer of the least
+   * recently met one.
+   */
   #room(owner: string): Met {
     const oldest = this.#bodies.length >= this.#bounds.countMax ? this.#bodies.shift() : undefined;
     return { owner, bytes: oldest?.bytes ?? noBytes, checkpoints: [] };

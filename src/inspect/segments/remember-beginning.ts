@@ -21,19 +21,19 @@ import {
 import type { Segment } from './segment-memory.ts';
 
 /*
- * Remembers what bodies show, for those that begin alike: see `known-beginning.ts`. What is found counts from
+ * Remembers what bodies show, for those that begin alike; see `known-beginning.ts`. What is found counts from
  * the first checkpoint behind it that new bytes cannot reach any more.
  */
 
 const none: readonly never[] = Object.freeze([]);
-/** First part of what is read again; it serves only as context for what follows. */
+/** How many of the first bytes that are read again serve only as context for what follows. */
 const contextBytes = 1024;
 
-/** Holds what reading from a place on has shown. */
+/** What reading from a place on has shown. */
 interface Shown extends Pick<Remembered, Lists> {
-  /** Lists stretches whose end cannot be judged without their beginning. */
+  /** Stretches whose end cannot be judged without their beginning. */
   readonly across: readonly Span[];
-  /** Hold the searched texts; `decoded` are those of them that are decoded forms. */
+  /** The searched texts; `decoded` has those of them that are decoded forms. */
   readonly views: readonly View[];
   readonly decoded: readonly View[];
   readonly split: SplitFound;
@@ -86,8 +86,8 @@ export function rememberBeginning(
 }
 
 /**
- * Joins decoded forms with separators, in memory of their own. What Node joins by itself is cut out of a block of 64 KB,
- * which stays as long as any part of it.
+ * Joins decoded forms with separators, in memory of their own. What Node joins by itself is cut out of a
+ * block of 64 KB, which stays as long as any part of it.
  */
 function joined(pieces: readonly Pick<View, 'bytes'>[]): Buffer {
   const bytes = Buffer.allocUnsafeSlow(
@@ -101,10 +101,16 @@ function joined(pieces: readonly Pick<View, 'bytes'>[]): Buffer {
   return bytes;
 }
 
-/** Groups what was shown by the checkpoints, which end there, at which it becomes final. */
+/**
+ * Groups what was shown by the index of the checkpoint at which it becomes final. `ends` has the ends of the
+ * checkpoints.
+ */
 function groupsOf(bytes: Buffer, known: KnownBeginning, shown: Shown, ends: readonly number[]) {
   const { settledTo: settledFrom } = known;
-  /** Groups spans by the checkpoint at which they become final, leaving out those that were final before. */
+  /**
+   * Groups spans by the index of the checkpoint at which they become final. Leaves out those that were final
+   * before.
+   */
   const grouped = <T extends Span>(
     all: readonly T[],
     endOf: (it: T) => number = endOfSpan,
@@ -115,7 +121,7 @@ function groupsOf(bytes: Buffer, known: KnownBeginning, shown: Shown, ends: read
     );
   const pieces = shown.decoded.flatMap(piecesOf);
   const endOf = lastEnds(shown.found);
-  // Something new may say that pieces in what is known belong together.
+  // New bytes may tell that pieces in what is known belong together.
   const isLate = <T extends Span>(it: T, end = it.end): boolean => end <= settledFrom;
   const late = unseen(
     shown.found.filter((it) => isLate(it, endOf(it))),
@@ -140,7 +146,7 @@ function groupsOf(bytes: Buffer, known: KnownBeginning, shown: Shown, ends: read
 const endOfSpan = ({ end }: Span): number => end;
 
 /**
- * Returns a function that gives the end of the last place of a match. The first places of one that was joined
+ * Returns a function that gives the end of a match's last place. The first places of a match that was joined
  * from pieces may lie in what was known before.
  */
 function lastEnds(found: readonly LocatedMatch[]): (it: LocatedMatch) => number {
@@ -149,7 +155,10 @@ function lastEnds(found: readonly LocatedMatch[]): (it: LocatedMatch) => number 
   return ({ match, end }) => ends.get(match) ?? end;
 }
 
-/** Returns a function for the fields that end between two places; undefined if none were looked for. */
+/**
+ * Returns a function that gives the fields that end between two places. It gives undefined if no fields were
+ * looked for.
+ */
 function fieldsIn(numbered: readonly NumberedField[] | undefined) {
   const inOrder = numbered?.toSorted((one, other) => one.end - other.end);
   const ends = inOrder?.map(({ end }) => end) ?? [];
@@ -157,7 +166,7 @@ function fieldsIn(numbered: readonly NumberedField[] | undefined) {
     inOrder?.slice(lastAtOrBefore(ends, after) + 1, lastAtOrBefore(ends, to) + 1);
 }
 
-/** Returns the segments with fields that nobody had looked for when they were made. */
+/** Returns the segments with fields that nobody had looked for when the segments were made. */
 function withFields(
   last: Segment<Remembered> | undefined,
   fieldsBetween: ReturnType<typeof fieldsIn>,
@@ -170,8 +179,8 @@ function withFields(
 }
 
 /**
- * Creates a test for each checkpoint: does a span lie across the place where reading would resume, so that
- * its end could not be judged? `ends` are those of the checkpoints.
+ * Creates a test for the index of a checkpoint. It tells whether a span lies across the place where reading
+ * would resume, so that its end could not be judged. `ends` has the ends of the checkpoints.
  */
 function openAt(ends: readonly number[], spans: readonly Span[]): (checkpoint: number) => boolean {
   const steps = new Int32Array(ends.length + 1);
@@ -191,7 +200,7 @@ interface Piece extends Span {
 }
 
 const pieceBytes = 1024;
-/** Pieces overlap, so that no word of a policy is cut in two. */
+/** How many bytes two pieces share, so that no word of a policy is cut in two. */
 const overlapBytes = 128;
 
 /** Cuts a decoded text into pieces with their places in the body. */
@@ -209,13 +218,16 @@ function piecesOf({ bytes, toSource }: View): Piece[] {
   return pieces;
 }
 
-/** Limits the places of one word. Behind a word with more places reading does not resume. */
+/** Bound on the places of one word. Behind a word with more places reading does not resume. */
 const placesMax = 64;
 
-/** Caches for each engine the matcher of its far-reaching words. */
+/** The matcher of each engine's far-reaching words. */
 const farMatchers = new WeakMap<DetectorEngine, Matcher>();
 
-/** Returns the places of words whose matches may end far behind them, each as long as its longest match. */
+/**
+ * Returns the places of words whose matches may end far behind them. Each is as long as the word's longest
+ * match.
+ */
 function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[] {
   const { farReaching } = engine;
   const matcher = kept(farMatchers, engine, () => createMatcher(farReaching.map(({ word }) => word)));
@@ -233,8 +245,8 @@ function farReachingIn({ bytes, toSource }: View, engine: DetectorEngine): Span[
 }
 
 /**
- * Drops the view, which would keep the whole body in memory. The value is kept also of a hint, which may gain
- * confidence beside something new.
+ * Returns a match without its view, which would keep the whole body in memory. The value is kept even of a
+ * hint, which may gain confidence beside something new.
  */
 const withoutView = (it: LocatedMatch): LocatedMatch => ({
   ...it,

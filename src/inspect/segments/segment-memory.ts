@@ -1,34 +1,34 @@
 /*
  * Remembers the findings of beginnings, in segments from one checkpoint to the next, so that repeated content
- * is not read again. Tenants share nothing. Memory is bounded: the least recently met go first, and a body
- * loses its end before its beginning.
+ * is not read again. Tenants share nothing. Memory is bounded: the least recently met segments go first, and
+ * a body loses its end before its beginning.
  */
 
 export interface Segment<T> {
-  /** Key of the checkpoint at its end. */
+  /** The key of the checkpoint at its end. */
   readonly key: string;
   readonly content: T;
-  /** Counts the bytes that it takes up. */
+  /** The number of bytes that it takes up. */
   readonly size: number;
-  /** Segment that ends where this one begins; undefined for the first of a body. */
+  /** The segment that ends where this one begins; undefined for the first of a body. */
   readonly before: Segment<T> | undefined;
 }
 
 export interface MemoryBounds {
   readonly bytesMax: number;
-  /** Share of the bytes that one tenant may take, from 0 to 1. */
+  /** The share of the bytes that one tenant may take, from 0 to 1. */
   readonly tenantShare: number;
 }
 
 interface Own<T> {
-  /** Are mapped by key, in the order in which they were last met. */
+  /** The segments by key, in the order in which they were last met. */
   readonly segments: Map<string, Segment<T>>;
   size: number;
 }
 
 export class SegmentMemory<T> {
   readonly #bounds: MemoryBounds;
-  /** Are in the order in which they were last met. */
+  /** The memory of each tenant, in the order in which tenants were last met. */
   readonly #tenants = new Map<string, Own<T>>();
   #size = 0;
 
@@ -36,7 +36,7 @@ export class SegmentMemory<T> {
     this.#bounds = bounds;
   }
 
-  /** Counts the bytes that all segments take up. */
+  /** Returns how many bytes all segments take up. */
   get size(): number {
     return this.#size;
   }

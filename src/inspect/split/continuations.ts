@@ -6,33 +6,36 @@ import { type DetectorEngine, looksRandom, type PartialSecret } from '../match/e
 import type { BoundaryMatch, Look, Placed } from '../match/placed.ts';
 
 /*
- * Finds secrets that begin in one field and go on in later ones, whatever their names. Pieces are joined one
- * by one, since text behind the last one would spoil the secret. Then they are joined without one field that
- * only looks like a piece.
+ * Finds secrets that begin in one field and go on in later ones, whatever the names of these. Pieces are
+ * joined one by one, since text behind the last one would spoil the secret. Then they are joined without one
+ * field that only looks like a piece.
  */
 
-/** Limits one secret: bytes, pieces, and fields between two pieces that can be no pieces. */
+/** Bounds on one secret: its bytes, its pieces, and the fields between two pieces that can be no pieces. */
 const secretBytesMax = 512;
 const piecesMax = 64;
 const skippedMax = 8;
-/** Limits how many fields that look like pieces are skipped. */
+/** Bound on the fields that are left out in turn because they may only look like pieces. */
 const gapsMax = 16;
 /**
- * Limit the joined texts that are tried, and those searched in full: for one beginning, and for all in one
- * list of fields. What only looks like a beginning must not use up the tries of a secret behind it.
+ * Bounds on the joined texts that are tried, and on those searched in full, for one beginning and for all in
+ * one list of fields. What only looks like a beginning must not use up the tries of a secret behind it.
  */
 const trialsOfOneMax = 256;
 const trialsMax = 2048;
 const looksOfOneMax = 16;
 const looksMax = 64;
-/** Generated text has rare pairs of letters, even where all its letters are of one kind. */
+/**
+ * The least rarity of a piece, in bits. Generated text has rare pairs of letters, even where all its letters
+ * are of one kind.
+ */
 const pieceBitsMin = 5;
 /** Matches MD5, SHA-1, SHA-256 and UUIDs, which any call may have. */
 const digest = /^(?:[\da-f]{32}|[\da-f]{40}|[\da-f]{64}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 /** Matches a beginning behind which hexadecimal digits may go on. */
 const beforeDigits = /(?:[\da-f]{8}|[\dA-F]{8}|[^0-9A-Za-z])$/;
 const letterG = 0x67;
-/** Stands behind a name, and pads base64. */
+/** The sign behind a name, and the padding of base64. */
 const equalsSign = 0x3d;
 /** Matches texts that change when they are decoded. */
 const mayBeDecoded = /[%&\\\x80-\xff]/;
@@ -47,7 +50,7 @@ interface Piece extends Field {
   readonly text: string;
 }
 
-/** Returns the matches that pieces make whose joined texts are `text`. */
+/** Returns the matches in joined pieces; `text` is the text of the pieces together. */
 type Trial = (pieces: readonly Piece[], text: string) => readonly BoundaryMatch[];
 
 /** Finds the secrets that begin at the end of a field. */
@@ -59,7 +62,7 @@ export function findContinued(
   const { bytes, fields, partialSecrets } = search;
   const found: BoundaryMatch[] = [];
   const firsts = firstFields(search);
-  // A later piece, too, may begin with the few characters that other secrets begin with.
+  // A later piece, too, may begin with the few characters with which other secrets begin.
   const isFirst = new Set(
     firsts.filter((at, index) => {
       const it = partialSecrets[index];
@@ -102,8 +105,8 @@ function* fieldsBehind(
 }
 
 /**
- * Returns for each beginning the first field that holds it to its end or to base64 padding; -1 where there is
- * none.
+ * Returns for each beginning the index of the first field that holds it to its end or to base64 padding; -1
+ * where there is none.
  */
 function firstFields({ bytes, fields, partialSecrets }: ContinuationSearch): number[] {
   const byEnd = Map.groupBy(fields.keys(), (at) => fields[at]?.end);
@@ -162,7 +165,7 @@ function candidates(bytes: Buffer, first: Piece, fields: Iterable<Field>, hasDig
   let isEven = true;
   for (const field of fields) {
     const text = textOf(bytes, field);
-    // Pieces of one length under one name are a text that was cut evenly, whatever they look like; only the
+    // Pieces of one length under one name are a text that was cut evenly, whatever they look like. Only the
     // last is shorter.
     const isNext: boolean = isEven && field.name === first.name && text.length <= first.text.length;
     isEven = isNext && text.length === first.text.length;
@@ -191,7 +194,7 @@ function assemble(first: Piece, others: readonly Piece[], tryOut: Trial): readon
   return found;
 }
 
-/** Returns the secret that the first pieces make with as many more as it reaches into. */
+/** Returns the secret that the first pieces make with as many more pieces as it reaches into. */
 function grow(
   continued: readonly Piece[],
   others: readonly Piece[],
@@ -216,7 +219,7 @@ const textOf = (bytes: Buffer, { start, end }: Span): string =>
 
 const isSlice = (text: string): boolean => looksRandom(text) || randomBits(text) >= pieceBitsMin;
 
-/** Answers whether pieces look like slices of a token; names and words behind its beginning do not. */
+/** Tells whether pieces look like slices of a token. Names and words behind its beginning do not. */
 function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {
   const texts = pieces.slice(1).map(({ text, start }, index) => {
     const { start: from, end: to } = spans[index + 1] ?? { start, end: start };
@@ -231,7 +234,10 @@ function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {
 /** Matches a name with a number behind it, perhaps twice, as columns of a table have: `t1col1`. */
 const numberedName = /^[A-Za-z]{1,16}\d{1,3}(?:[A-Za-z]{1,16}\d{1,3})?$/;
 
-/** Tells names of words with numbers from a token that was cut behind digits, whose letters are no words. */
+/**
+ * Tells whether texts are names made of words and numbers. A token that was cut behind digits has letters
+ * that are no words.
+ */
 const areNumberedNames = (texts: readonly string[]): boolean =>
   texts.every((text) => numberedName.test(text)) &&
   texts.reduce((bits, text) => bits + randomBits(text.replace(/\d+/g, '')), 0) < 0;

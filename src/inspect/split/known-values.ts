@@ -12,12 +12,14 @@ import { standsAlone } from '../match/token-start.ts';
  * Each place counts, in every form of the text, since redaction must not cut one and send the other.
  */
 
-/** Match with the view that it was found in; the view is undefined where it was joined from pieces. */
+/**
+ * A match with the view that it was found in. The view is undefined where the match was joined from pieces.
+ */
 export interface LocatedMatch extends Placed<Match> {
   readonly view: View | undefined;
-  /** Says that it was joined from pieces, none of which shows it alone. */
+  /** Whether it was joined from pieces, none of which shows it alone. */
   readonly isJoined?: true;
-  /** Holds the value that counts wherever it stands, where the view is not kept. */
+  /** The value that counts wherever it stands, where the view is not kept; else undefined. */
   readonly value?: string | undefined;
 }
 
@@ -27,11 +29,11 @@ interface KnownValueLimits {
   readonly uncounted: Set<DataClass>;
 }
 
-/** Shorter values occur in many words and numbers. */
+/** The least length of a value in bytes, because shorter ones occur in many words and numbers. */
 const valueBytesMin = 8;
 
 /**
- * Finds the places of known secrets and personal data that no detector saw. It finds at most `max` of each
+ * Finds the places of known secrets and personal data that no detector saw. Finds at most `max` of each
  * class, and none once the time is over. Classes with more are added to `uncounted`.
  */
 export function findKnownValues(
@@ -66,23 +68,26 @@ export function findKnownValues(
   }
 }
 
-/** Number of a value's bytes index it. */
+/** The number of a value's first bytes by which it is looked up. */
 const startBytes = 4;
 const slotBits = 16;
-/** Spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
+/** The factor that spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
 const multiplier = 0x9e3779b1;
 const stepsPerQuestion = 1 << 14;
-/** Limits the lengths of values with the same first bytes; further values are searched one by one. */
+/** Bound on the lengths of values with the same first bytes. Further values are searched one by one. */
 const lengthsMax = 8;
-/** Up to so many values, searching one by one is faster than one pass for all. */
+/** The greatest number of values for which searching one by one is faster than one pass for all. */
 const fewValues = 6;
-/** Every fourth place is looked at, which meets one of the first four bytes of any value. */
+/**
+ * The distance between the places that are looked at. It lets one of them meet one of the first four bytes of
+ * any value.
+ */
 const stride = 4;
 
-/** Stands for values with the same first bytes and the same length. */
+/** Values with the same first bytes and the same length. */
 interface Alike {
   readonly length: number;
-  /** Holds their last bytes, which are compared before the whole values. */
+  /** Their last bytes, which are compared before the whole values. */
   readonly ends: Set<number>;
 }
 
@@ -90,15 +95,18 @@ type Counts = (match: Match, start: number, end: number) => boolean;
 type Place = Span & { readonly match: Match };
 
 /**
- * Filters by four bytes: a bit for each of a value's first four places where they stand. Only one finder uses
- * it at a time.
+ * A filter by four bytes, with a bit for each of a value's first four places where these stand. Only one
+ * finder uses it at a time.
  */
 const mayHold = new Uint8Array(1 << slotBits);
 
-/** Finds many values in one pass: a table may hold a thousand passwords, which took a pass each. */
+/**
+ * Finds many values in one pass. A table may hold a thousand passwords, for which a pass each would take too
+ * long.
+ */
 class ValueFinder {
   readonly #values: ReadonlyMap<string, Match>;
-  /** Maps the first bytes to the lengths, the longest first. */
+  /** The values of each length by their first bytes, the longest first. */
   readonly #alike = new Map<number, Alike[]>();
   readonly #others: string[] = [];
 
@@ -134,7 +142,7 @@ class ValueFinder {
     if (this.#alike.size > 0) mayHold.fill(0);
   }
 
-  /** Yields the places that count, without overlaps of one value with itself, until `isOver`. */
+  /** Yields the places that count, until `isOver` returns true. The places of one value do not overlap. */
   *find(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
     if (this.#alike.size > 0) yield* this.#findMany(bytes, counts, isOver);
     for (const value of this.#others) {
@@ -148,7 +156,7 @@ class ValueFinder {
     }
   }
 
-  /** Yields places from left to right, none within another. */
+  /** Yields places from left to right, none of them within another. */
   *#findMany(bytes: Buffer, counts: Counts, isOver: () => boolean): Iterable<Place> {
     let last: { readonly match: Match; readonly end: number } | undefined;
     let steps = 0;
@@ -180,12 +188,12 @@ class ValueFinder {
   }
 }
 
-/** Number of bytes of the pass take as long as comparing one value. */
+/** The number of bytes whose pass takes as long as comparing one value. */
 const stepsOfValue = 128;
 const none: readonly never[] = Object.freeze([]);
 const slotOf = (start: number): number => Math.imul(start, multiplier) >>> (32 - slotBits);
 
-/** Maps each value that counts, byte for byte, to the match that says what it is. */
+/** Maps each value that counts, byte for byte, to the match that tells what it is. */
 function valuesOf(found: readonly LocatedMatch[]): Map<string, Match> {
   const values = new Map<string, Match>();
   for (const it of found) {
@@ -204,7 +212,7 @@ export function countedValue({ match, view, value }: LocatedMatch): string | und
   return isWord(text) ? undefined : text;
 }
 
-/** Tells whether a value is a word or a name in code: to cut it everywhere would leave nonsense. */
+/** Tells whether a value is a word or a name in code. Cutting it everywhere would leave nonsense. */
 export const isWord = (value: string): boolean =>
   isIdentifier(value) || (/^[A-Za-z._-]+$/.test(value) && randomBits(value) < 0);
 

@@ -4,7 +4,7 @@ import { bitsOf, has } from '../patterns/alphabet.ts';
 import { type Node, parsePattern } from '../patterns/pattern-syntax.ts';
 
 /*
- * Tells which beginnings of secrets are plain words: `API-Key` and `key_agreement` begin no key whose prefix
+ * Tells which beginnings of secrets are plain words. `API-Key` and `key_agreement` begin no key whose prefix
  * is followed by digits. The fields behind such words need no search.
  */
 
@@ -18,7 +18,7 @@ function patternOf(detector: PartialSecret['detector']): Node {
   return kept(patterns, detector, () => parsePattern(detector.pattern, detector.flags));
 }
 
-/** Answers whether a secret may begin with a cut token of the text, and go on in another field. */
+/** Tells whether a secret may begin with a cut token of the text, and go on in another field. */
 export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret): boolean {
   if (mayBeDecoded.test(bytes.toString('latin1', start, end))) return true;
   const walk = { bytes, end, isAtEnd: false };
@@ -28,16 +28,16 @@ export function mayGoOn(bytes: Buffer, { detector, start, end }: PartialSecret):
 
 interface Walk {
   readonly bytes: Buffer;
-  /** End of the piece. */
+  /** The end of the piece. */
   readonly end: number;
-  /** Says that a match may reach the end of the piece, or an equals sign, where a form may end the piece. */
+  /** Whether a match may reach the end of the piece, or an equals sign, at which a form may end the piece. */
   isAtEnd: boolean;
 }
 
-/** Caches the bytes of each node's set, since comparing sets makes a 256-bit number each time. */
+/** The bytes of each node's set, since comparing sets makes a 256-bit number each time. */
 const setBits = new WeakMap<Node, Int32Array>();
 
-/** Returns where a node may end that begins at one of the places: in ascending order, each once. */
+/** Returns where a node may end that begins at one of the places, in ascending order and each once. */
 function follow(node: Node, places: readonly number[], walk: Walk): readonly number[] {
   switch (node.kind) {
     case 'set': {

@@ -17,32 +17,32 @@ import { findContinued } from './continuations.ts';
 import type { LocatedMatch } from './known-values.ts';
 
 /*
- * Finds a value cut into pieces that lie in several fields of one call. Two signs give it away: fields with
- * numbered names, and the beginning of a secret at the end of a field. Only then are pieces joined, decoded
- * and searched. What counts is a match across a boundary that no piece shows alone.
+ * Finds a value that was cut into pieces, which lie in several fields of one call. Two signs give it away:
+ * fields with numbered names, and the beginning of a secret at the end of a field. Only then are pieces
+ * joined, decoded and searched. What counts is a match across a boundary that no piece shows alone.
  */
 
 export interface SplitSearch {
   readonly bytes: Buffer;
-  /** Searched text of the part. */
+  /** The searched text of the part. */
   readonly searched: View;
   readonly format: FieldFormat;
-  /** Lists what the part shows by itself. */
+  /** What the part shows by itself. */
   readonly found: readonly (Placed<Match> & Pick<LocatedMatch, 'isJoined'>)[];
   readonly partialSecrets: readonly Placed<PartialSecret>[];
-  /** Place up to which all was searched before; no field lies across it. */
+  /** The place up to which all was searched before. No field lies across it. */
   readonly newFrom: number;
-  /** Describes the names of the fields before that place. */
+  /** What is known of the names of the fields before that place. */
   readonly earlier: NumberedNames;
 }
 
-/** Tells of the names in a text what series of fields are found by. */
+/** What is known of the names in a text, by which series of fields are found. */
 export interface NumberedNames {
-  /** Fields with numbers; undefined where they were not looked for. */
+  /** The fields with numbers; undefined where they were not looked for. */
   readonly fields: readonly NumberedField[] | undefined;
-  /** Signs of numbered names in a JSON text, see `seriesSigns`. */
+  /** The signs of numbered names in a JSON text; see `seriesSigns`. */
   readonly signs: number;
-  /** Series whose pieces were joined and searched. */
+  /** The series whose pieces were joined and searched. */
   readonly searched: readonly Series[];
 }
 
@@ -53,18 +53,18 @@ export interface Series extends Span {
 
 export interface SplitFound {
   readonly found: readonly Placed<Match>[];
-  /** All fields of the part with numbers, where they were looked for. */
+  /** All fields of the part with numbers; undefined where they were not looked for. */
   readonly numbered: readonly NumberedField[] | undefined;
-  /** Series that were searched now. */
+  /** The series that were searched now. */
   readonly series: readonly Series[];
 }
 
-/** Limit the series of pieces in one part of a call, and the bytes of all of them. */
+/** Bounds on the series of pieces in one part of a call, and on the bytes of all of them. */
 const seriesMax = 64;
 const seriesBytesMax = 65_536;
 const matchesMax = 32;
 
-/** Finds values split over fields; each match has a place for every piece. */
+/** Finds values split over fields. Each match has a place for every piece. */
 export function findSplit(
   search: SplitSearch,
   engine: DetectorEngine,
@@ -100,10 +100,10 @@ function allNumbered(
   return [...fields, ...later].toSorted((one, other) => one.list - other.list);
 }
 
-/** Bytes before a place that a sign may begin in. */
+/** How many bytes before a place a sign may begin. */
 const signBytes = 8;
 
-/** Returns signs of numbered names that end between two places of a JSON text. */
+/** Returns the signs of numbered names that end between two places of a JSON text. */
 export const signsBetween = (bytes: Buffer, from: number, to: number): number =>
   seriesSigns(bytes.subarray(Math.max(0, from - signBytes), to));
 
@@ -113,7 +113,7 @@ function maySearchSeries({ bytes, searched, format, newFrom, earlier }: SplitSea
   return tellSeries(earlier.signs | signsBetween(bytes, newFrom, bytes.length));
 }
 
-/** Finds what begins at the end of a field, or of a piece of a name. */
+/** Finds what begins at the end of a field, or at the end of a piece of a name. */
 function findContinuations(
   { bytes, format, partialSecrets }: SplitSearch,
   { fieldLists, from }: { readonly fieldLists: readonly (readonly Field[])[]; readonly from: number },
@@ -130,11 +130,14 @@ function findContinuations(
   return [...inValues, ...findContinued({ bytes, fields, partialSecrets: inNames }, engine, look)];
 }
 
-/** Shifts spans that were counted from `from`. */
+/** Returns spans that were counted from `from`, counted from the start of the part. */
 const placedFrom = <T extends Span>(from: number, fields: readonly T[]): readonly T[] =>
   from === 0 ? fields : fields.map((it) => ({ ...it, start: it.start + from, end: it.end + from }));
 
-/** Finds values split over fields whose names alone connect them, but not in series already searched. */
+/**
+ * Finds values split over fields that only their names connect. Series that were searched before are left
+ * out.
+ */
 function findInSeries(
   numbered: readonly NumberedField[],
   searched: readonly Series[],
@@ -181,8 +184,8 @@ function findOverPieces(
 }
 
 /**
- * Answers whether the pieces show it alone. Whole values of a list stand one behind another. A secret whose
- * first piece is long enough to match is still cut to its end.
+ * Tells whether one of the pieces shows the match alone. Whole values of a list stand one behind another. A
+ * secret whose first piece is long enough to match is still cut to its end.
  */
 function isShown({ found }: SplitSearch, { detector }: Match, spans: readonly Span[]): boolean {
   const isFound = (span: Span): boolean =>

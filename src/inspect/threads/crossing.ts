@@ -1,17 +1,17 @@
 /*
  * Moves bytes between the event loop and a reader thread. Long input is copied into memory that both share
  * and that is used anew for each job. V8 collects shared memory late, so allocating it for each job would
- * fill the machine. All bytes of an output are copied into one buffer, which is transferred; output that is
+ * fill the machine. All bytes of an output are copied into one buffer, which is transferred. Output that is
  * part of the input does not move at all. Short bytes of an input are copied one by one, because a clone of a
  * view takes its whole buffer along.
  */
 
 const longBytesMin = 4_096;
 const memoryBytesMin = 256 * 1024;
-/** Limits the bytes copied in a turn of the event loop: in untouched memory they take a millisecond. */
+/** Bound on the bytes copied in a turn of the event loop. In untouched memory they take a millisecond. */
 const bytesPerTurn = 256 * 1024;
 
-/** Place of bytes in the shared memory of an input, or in the buffer of an output. */
+/** The place of bytes in the shared memory of an input, or in the buffer of an output. */
 interface Place {
   readonly placedIn: 'input' | 'output';
   readonly at: number;
@@ -25,7 +25,7 @@ interface Placed {
   readonly bytes: Uint8Array;
 }
 
-/** Returns a function that copies as much as fits into one turn and answers whether more is left. */
+/** Returns a function that copies as much as fits into one turn, and returns whether more is left. */
 function copying(memory: SharedArrayBuffer, placed: readonly Placed[]): () => boolean {
   let index = 0;
   let from = 0;
@@ -45,7 +45,7 @@ function copying(memory: SharedArrayBuffer, placed: readonly Placed[]): () => bo
   };
 }
 
-/** Memory in which one thread receives its input, one job at a time. */
+/** Holds the memory in which one thread receives its input, one job at a time. */
 export class Inbox {
   #memory: SharedArrayBuffer = new SharedArrayBuffer(memoryBytesMin);
   #isTold = false;
@@ -53,8 +53,8 @@ export class Inbox {
   readonly #placed: Placed[] = [];
 
   /**
-   * Packs the input for sending; `memory` is set where the thread does not have it yet. Only when `copyNext`
-   * has answered false is all of it copied.
+   * Packs the input for sending. `memory` is undefined where the thread has it already. All of the input is
+   * copied only when `copyNext` has returned false.
    */
   pack(input: unknown): {
     readonly packed: { readonly input: unknown; readonly memory: SharedArrayBuffer | undefined };
@@ -105,7 +105,9 @@ export class Inbox {
 export const unpackInput = (input: unknown, memory: SharedArrayBuffer): unknown =>
   mapBytes(input, asBuffer, ({ at, length }) => Buffer.from(memory, at, length));
 
-/** Output for sending; the buffer, with all bytes of it that are not part of the input, is given away. */
+/**
+ * An output for sending. The buffer has all bytes of it that are not part of the input, and is given away.
+ */
 export interface PackedOutput {
   readonly output: unknown;
   readonly bytes: ArrayBuffer;
@@ -134,7 +136,10 @@ export function packOutput(output: unknown, memory: SharedArrayBuffer): PackedOu
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-/** Maps all bytes in fields, lists and maps; other objects hold none. Without bytes a value is kept. */
+/**
+ * Maps all bytes in fields, lists and maps; other objects hold none. A value without bytes is returned as it
+ * is.
+ */
 function mapBytes(
   value: unknown,
   map: (bytes: Uint8Array) => Uint8Array | Place,

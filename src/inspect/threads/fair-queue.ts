@@ -1,4 +1,6 @@
-/** Says whose turn counts: tenants take turns, and within each tenant its agents. */
+/**
+ * The tenant and the agent whose turn a job takes. Tenants take turns, and within each tenant its agents do.
+ */
 export interface QueueOwner {
   readonly tenantId: string;
   readonly agentId: string;
@@ -7,18 +9,18 @@ export interface QueueOwner {
 export interface QueueBounds {
   readonly countMax: number;
   readonly bytesMax: number;
-  /** Share of either bound that one tenant may take, from 0 to 1. */
+  /** The share of either bound that one tenant may take, from 0 to 1. */
   readonly tenantShare: number;
 }
 
 interface Waiting<T> {
   readonly item: T;
   readonly bytes: number;
-  /** Counts the items behind it that were taken before it. */
+  /** The number of items behind it that were taken before it. */
   passedBy: number;
 }
 
-/** Limits the items of an agent to choose from, and those that may be taken before an earlier one. */
+/** Bounds on the items of an agent to choose from, and on those that may be taken before an earlier one. */
 const choiceMax = 16;
 const passedByMax = 8;
 
@@ -28,10 +30,12 @@ interface Line<T> {
   bytes: number;
 }
 
-/** Queue of jobs, bounded in number and bytes, for all and for each tenant. */
+/**
+ * Keeps jobs in a queue that is bounded in number and bytes, for all tenants together and for each of them.
+ */
 export class FairQueue<T> {
   readonly #bounds: QueueBounds;
-  /** Tenants in the order of their turns; who had a turn goes to the end. */
+  /** The tenants in the order of their turns. One that had a turn goes to the end. */
   readonly #tenants = new Map<string, Line<T>>();
   #count = 0;
   #bytes = 0;
@@ -48,7 +52,7 @@ export class FairQueue<T> {
     return this.#bytes;
   }
 
-  /** Adds an item; returns false where there is no room. A queue without items takes one of any size. */
+  /** Adds an item. Returns false where there is no room. A queue without items takes one of any size. */
   add({ tenantId, agentId }: QueueOwner, item: T, bytes: number): boolean {
     const { countMax, bytesMax, tenantShare } = this.#bounds;
     const line = this.#tenants.get(tenantId) ?? { agents: new Map(), count: 0, bytes: 0 };
@@ -63,7 +67,7 @@ export class FairQueue<T> {
     return true;
   }
 
-  /** Takes the next item, by turns; of the items of one agent rather one that is `wanted`. */
+  /** Takes the next item, by turns. Of the items of one agent it prefers one that is wanted. */
   take(isWanted: (item: T) => boolean = () => true): T | undefined {
     for (const [tenantId, line] of this.#tenants) {
       for (const [agentId, own] of line.agents) {
@@ -79,7 +83,7 @@ export class FairQueue<T> {
     return undefined;
   }
 
-  /** Removes an item; returns false where it does not wait. */
+  /** Removes an item. Returns false where it does not wait. */
   remove({ tenantId, agentId }: QueueOwner, item: T): boolean {
     const line = this.#tenants.get(tenantId);
     const own = line?.agents.get(agentId);

@@ -4,7 +4,7 @@ import { cutAndRead, openBody, type ReadingTools, readBody, readHead } from '../
 import type { ReadBounds } from '../read-part.ts';
 
 /**
- * Maps names to the jobs of a reader thread, which go from plain data to plain data and give the same result
+ * The jobs of a reader thread, by name. They go from plain data to plain data and give the same result
  * anywhere.
  */
 export const jobs = {

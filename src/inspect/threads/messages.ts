@@ -1,11 +1,13 @@
 import type { PackedOutput } from './crossing.ts';
 
 /*
- * Messages between the event loop and a reader thread, which has one job at a time. They are plain data; only
- * the program of the thread knows the input of its jobs.
+ * Describes the messages between the event loop and a reader thread, which has one job at a time. They are
+ * plain data. Only the program of the thread knows the input of its jobs.
  */
 
-/** Settings of which a thread's program makes tools, such as a tenant's. Each thread gets them once. */
+/**
+ * Settings of which a thread's program makes tools, such as a tenant's settings. Each thread gets them once.
+ */
 export interface ToolSpec {
   readonly id: number;
   readonly settings: unknown;
@@ -13,7 +15,7 @@ export interface ToolSpec {
 
 export interface JobBounds {
   readonly maxDecodedBytes: number;
-  /** Processor time from the begin of the job. */
+  /** Bound on the processor time from the beginning of the job, in milliseconds. */
   readonly timeoutMs: number;
 }
 
@@ -21,16 +23,16 @@ export type ToThread =
   | {
       readonly name: string;
       readonly input: unknown;
-      /** Memory that holds the bytes of jobs from now on. */
+      /** The memory that holds the bytes of jobs from now on; undefined where it stays the same. */
       readonly memory: SharedArrayBuffer | undefined;
       readonly bounds: JobBounds;
       readonly toolsId: number;
-      /** Tools that the thread does not know yet. */
+      /** The settings of the job's tools; undefined where the thread has them already. */
       readonly tools: ToolSpec | undefined;
     }
   | { readonly forget: readonly number[] };
 
-/** Messages from a thread; `cpuMs` is all processor time that it has taken. */
+/** A message from a thread. `cpuMs` is all processor time that the thread has taken, in milliseconds. */
 export type FromThread =
   | { readonly isReady: true; readonly cpuMs: number }
   | { readonly packed: PackedOutput; readonly cpuMs: number }

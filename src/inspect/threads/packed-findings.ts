@@ -9,7 +9,7 @@ type OfDetector = Pick<Finding, 'class' | 'kind' | 'vendorHosts'>;
 
 interface Packed {
   readonly detectors: readonly OfDetector[];
-  /** For each finding the index of its detector, then its own fields. */
+  /** For each finding the index of its detector, then the finding's own fields. */
   readonly values: readonly unknown[];
 }
 

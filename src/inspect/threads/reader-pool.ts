@@ -5,36 +5,39 @@ import { type Job, type Lost, type ReaderResult, ReaderThread } from './reader-t
 
 /*
  * Runs jobs that are too large for the event loop in threads. Each thread has one job at a time; other jobs
- * wait in fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced; each
+ * wait in fair, bounded queues. A thread that exceeds its deadline is ended, and a dead one is replaced. Each
  * costs only its own job.
  *
  * Nothing interrupts a job, and megabytes take a second. So long jobs wait in a queue of their own, and
- * threads take from both by turns. While long jobs have all threads, a further one does the short ones.
+ * threads take from both queues by turns. While long jobs have all threads, a further one does the short
+ * jobs.
  */
 
 export interface PoolOptions {
   readonly threads: number;
-  /** Program that calls `serveJobs`. */
+  /** The program that calls `serveJobs`. */
   readonly program: URL;
-  /** Receives what was lost. */
+  /**
+   * Receives how a thread was lost, and the code of the error that ended it; undefined where no error did.
+   */
   readonly onLost: (lost: Lost, code: string | undefined) => void;
-  /** Told of each job that a thread has done: how long it waited for one, and how long it took. */
+  /** Receives of each job that a thread has done how long it waited for a thread, and how long it took. */
   readonly onDone?: (waitedMs: number, tookMs: number) => void;
-  /** Bounds; the defaults are for the daemon. */
+  /** Bounds in place of the defaults, which are for the daemon. */
   readonly bounds?: Partial<PoolBounds>;
 }
 
 export interface PoolBounds {
-  /** Limits the jobs that wait, in each queue. */
+  /** Bound on the jobs that wait, in each queue. */
   readonly waitingMax: number;
-  /** Limits their bytes, in each queue; those of short jobs are never more than `shortBytesMax`. */
+  /** Bound on their bytes, in each queue. Those of short jobs are never more than `shortBytesMax`. */
   readonly waitingBytesMax: number;
   readonly waitMsMax: number;
   readonly graceMs: number;
   readonly heapMbMax: number;
-  /** Time without work after which the further thread is ended, since each thread takes 50 MB. */
+  /** The time without work after which the further thread is ended, since each thread takes 50 MB. */
   readonly idleMsMax: number;
-  /** Time after which nobody waits for the first threads any more. */
+  /** The time after which nobody waits for the first threads any more. */
   readonly startMsMax: number;
 }
 
@@ -51,30 +54,33 @@ const defaults: PoolBounds = {
   startMsMax: 3_000,
 };
 const shortBytesMax = 64 * megabyte;
-/** One tenant can never fill a queue alone. */
+/** The share of a queue that one tenant may fill, so that none fills it alone. */
 const tenantShare = 0.5;
-/** Size from which a job is long. */
+/** The size from which a job is long, in bytes. */
 const longBytesMin = megabyte;
 const isLong = (bytes: number): boolean => bytes >= longBytesMin;
-/** Limits the pause between starts, so that a program that cannot start does not take the processor. */
+/** Bound on the pause between starts, which keeps a program that cannot start from taking the processor. */
 const restartMsMax = 5_000;
 
 export interface PoolCounts {
-  /** Count jobs without a result since the start. */
+  /**
+   * The numbers of jobs without a result since the start: lost to their deadline, lost to a thread's death,
+   * and refused.
+   */
   readonly lostToDeadline: number;
   readonly lostToDeath: number;
   readonly refused: number;
   readonly waiting: number;
   readonly waitingBytes: number;
-  /** Threads that there are, the further one included. */
+  /** The number of threads, the further one included. */
   readonly threads: number;
 }
 
-/** The thread for short jobs, while long ones have all others. */
+/** The thread for short jobs while long ones have all others. */
 interface Further {
   readonly thread: ReaderThread;
   timer: NodeJS.Timeout | undefined;
-  /** Says that it is ended because it had no work. */
+  /** Whether it is ended because it had no work. */
   isIdle: boolean;
 }
 
@@ -91,16 +97,16 @@ export class ReaderPool {
   readonly #bounds: PoolBounds;
   readonly #short: FairQueue<Waiting>;
   readonly #long: FairQueue<Waiting>;
-  /** Says that the next thread takes a long job where both wait. */
+  /** Whether the next thread takes a long job where both kinds wait. */
   #isLongNext = false;
   readonly #threads = new Set<ReaderThread>();
-  /** Threads whose last job was long, until they take another one or have none. */
+  /** The threads whose last job was long, until they take another one or have none. */
   readonly #withLong = new Set<ReaderThread>();
   #further: Further | undefined;
   readonly #counts = { lostToDeadline: 0, lostToDeath: 0, refused: 0 };
-  /** Threads in a row that ended before they were ready. */
+  /** The number of threads in a row that ended before they were ready. */
   #failedStarts = 0;
-  /** Number of threads that became ready. */
+  /** The number of threads that became ready. */
   #begun = 0;
   readonly #closing = new AbortController();
   readonly #beginning = Promise.withResolvers<void>();
@@ -254,7 +260,7 @@ export class ReaderPool {
     return this.#further?.thread === thread;
   }
 
-  /** Ends the further thread unless it has work before. */
+  /** Ends the further thread after a while, unless it gets work before. */
   #endLater(further: Further): void {
     clearTimeout(further.timer);
     further.timer = setTimeout(() => {
@@ -267,14 +273,17 @@ export class ReaderPool {
     }, this.#bounds.idleMsMax).unref();
   }
 
-  /** Returns the thread that has read content with this beginning, if one has; else undefined. */
+  /** Returns the thread that reads content with this beginning; undefined where the job has no beginning. */
   #homeOf({ beginning }: Job): ReaderThread | undefined {
     if (beginning === undefined) return undefined;
     const threads = [...this.#threads].filter((it) => !this.#isFurther(it));
     return threads[beginning % threads.length];
   }
 
-  /** Gives a free thread its next job. It counts as busy with a long one until the next, or none waits. */
+  /**
+   * Gives a free thread its next job. It counts as busy with a long job until it takes the next one, or none
+   * waits.
+   */
   #give(thread: ReaderThread): void {
     if (!thread.isFree) return;
     const next = this.#isFurther(thread) ? this.#short.take() : this.#takeByTurns(thread);

@@ -3,7 +3,7 @@ import { threadEnvironment } from '../../util/prepared.ts';
 import { Inbox } from './crossing.ts';
 import type { FromThread, ToolSpec, ToThread } from './messages.ts';
 
-/** Says why a job has no result. */
+/** Why a job has no result: its time was over, or its thread died. */
 export type Lost = 'deadline' | 'death';
 
 export type ReaderResult = { readonly output: unknown } | { readonly lost: Lost } | { readonly error: Error };
@@ -15,8 +15,8 @@ export interface Job {
   readonly timeoutMs: number;
   readonly tools: ToolSpec;
   /**
-   * Stands for what the content begins with. A thread remembers beginnings, so jobs with the same number are
-   * done by the same thread where that costs no time.
+   * A number for what the content begins with; undefined where that does not matter. A thread remembers
+   * beginnings, so jobs with the same number are done by the same thread where that costs no time.
    */
   readonly beginning?: number | undefined;
 }
@@ -24,25 +24,25 @@ export interface Job {
 export interface ThreadOptions {
   readonly program: URL;
   readonly heapMbMax: number;
-  /** Time beyond a job's own deadline before its thread is ended. */
+  /** The time beyond a job's own deadline before its thread is ended, in milliseconds. */
   readonly graceMs: number;
 }
 
 /**
- * Time within which a thread should say its processor time. It can do so within a pattern, but not when the
- * machine gives it no turn.
+ * The time within which a thread should tell its processor time, in milliseconds. It can do so within a
+ * pattern, but not when the machine gives it no turn.
  */
 const answerMs = 100;
-/** Number of questions without an answer in a row after which a thread counts as stuck. */
+/** The number of questions without an answer in a row after which a thread counts as stuck. */
 const questionsMax = 50;
 
 /**
- * Limits the young heap, since hardly anything outlives its body. Twice as much costs 40 MB for each thread
+ * Bound on the young heap, since hardly anything outlives its body. Twice as much costs 40 MB for each thread
  * and saves no time; half as much costs some.
  */
 const youngHeapMbMax = 48;
 
-/** One thread, which does one job at a time. Once it is lost it is never used again. */
+/** Does one job at a time in a thread. Once the thread is lost, it is never used again. */
 export class ReaderThread {
   readonly #worker: Worker;
   readonly #graceMs: number;
@@ -54,17 +54,17 @@ export class ReaderThread {
   #cpuMs = 0;
   #isReady = false;
   #isEnding = false;
-  /** Resolves when the thread has ended, with the code of the error that ended it. */
+  /** Resolves when the thread has ended, with the code of the error that ended it, or undefined. */
   readonly ended: Promise<string | undefined>;
 
-  /** Starts the thread; `onFree` is called once it is ready, and after each job. */
+  /** Starts the thread. `onFree` is called once the thread is ready, and after each job. */
   constructor({ program, heapMbMax, graceMs }: ThreadOptions, onFree: () => void) {
     this.#graceMs = graceMs;
     this.#onFree = onFree;
     this.#worker = new Worker(program, {
       env: threadEnvironment(),
       resourceLimits: { maxOldGenerationSizeMb: heapMbMax, maxYoungGenerationSizeMb: youngHeapMbMax },
-      // Output of a thread is discarded, since it may quote what is read.
+      // The output of a thread is discarded, since it may quote what is read.
       stdout: true,
       stderr: true,
     });
@@ -85,12 +85,12 @@ export class ReaderThread {
     });
   }
 
-  /** Tells whether it can take a job. */
+  /** Tells whether the thread can take a job. */
   get isFree(): boolean {
     return this.#isReady && !this.#conclude && !this.#isEnding;
   }
 
-  /** Tells whether it is being ended on purpose. */
+  /** Tells whether the thread is being ended on purpose. */
   get isEnding(): boolean {
     return this.#isEnding;
   }
@@ -115,7 +115,9 @@ export class ReaderThread {
     return promise;
   }
 
-  /** Copies the input of the job, and then calls `begin` unless the thread was lost meanwhile. */
+  /**
+   * Copies the input of the job turn by turn, and then calls `begin` unless the thread was lost meanwhile.
+   */
   #inTurns(copyNext: () => boolean, begin: () => void): void {
     const job = this.#conclude;
     const next = (): void => {
@@ -145,7 +147,9 @@ export class ReaderThread {
     this.#worker.postMessage(message);
   }
 
-  /** Ends the thread when its job has taken this much processor time, or the thread is silent for long. */
+  /**
+   * Ends the thread when its job has taken this much processor time, or when the thread is silent for long.
+   */
   #watch(cpuEndMs: number, ms: number): void {
     const job = this.#conclude;
     this.#timer = setTimeout(async () => {
@@ -162,8 +166,8 @@ export class ReaderThread {
   }
 
   /**
-   * Returns the processor time of the thread; undefined where many questions have no answer or nobody wants
-   * to know.
+   * Returns the processor time of the thread in milliseconds. Returns undefined where many questions have no
+   * answer, or where nobody wants to know any more.
    */
   async #usedMs(isWanted: () => boolean): Promise<number | undefined> {
     for (let question = 0; question < questionsMax && isWanted(); question++) {

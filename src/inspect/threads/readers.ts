@@ -22,17 +22,17 @@ import { workDeadline } from './worked-ms.ts';
  */
 
 /**
- * Limits content that is read on the loop. Real content of this length takes 0.6 ms, at most 1.3; a thread
- * adds 0.15. See `bench/isolation.ts`.
+ * Bound on content that is read on the loop, in bytes. Real content of this length takes 0.6 ms, at most 1.3;
+ * a thread adds 0.15. See `bench/isolation.ts`.
  */
 export const loopBytesMax = 16_384;
-/** Limits all decoded forms that are made on the loop. */
+/** Bound on all decoded forms that are made on the loop, in bytes. */
 const loopDecodedBytesMax = 128 * 1024;
 const loopMsMax = 2;
 
 /**
- * Small content of which a decoder takes so long was made for that, since no bound interrupts it. What its
- * sender sends is read in threads for a while.
+ * The time that a decoder may take on the loop, in milliseconds. Small content that takes longer was made for
+ * that, since no bound interrupts a decoder. What its sender sends is read in threads for a while.
  */
 const stallMsMax = 20;
 const distrustedForMs = 60_000;
@@ -42,40 +42,42 @@ const noWords: readonly string[] = [];
 
 export interface Task {
   readonly tools: ReadingTools;
-  /** Bounds from now on, for reading on the loop. */
+  /** The bounds from now on, for reading on the loop. */
   readonly bounds: ReadBounds;
-  /** Time for reading in a thread, from the start there. */
+  /** The time for reading in a thread, from the start there, in milliseconds. */
   readonly timeoutMs: number;
   readonly owner: QueueOwner;
-  /** Length of the content; infinite where it is unknown. */
+  /** The length of the content in bytes; infinite where it is unknown. */
   readonly bytes: number;
-  /** Uncompressed content, of which samples tell whether it is read quickly. */
+  /** The content, of which samples tell whether it is read quickly; undefined where it is compressed. */
   readonly plain?: Buffer | undefined;
 }
 
 export interface Readers {
-  /** Tells whether there are threads, so that nothing large need be done on the loop. */
+  /** Whether there are threads, so that nothing large need be done on the loop. */
   readonly hasThreads: boolean;
   /** Runs a job at once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
   run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<JobOutput<N> | { lost: Lost }>;
 }
 
-/** Reads everything at once. */
+/** Readers without threads, which read everything at once. */
 export const onTheLoop: Readers = {
   hasThreads: false,
   run: (name, input, { tools, bounds }) => jobOf(name)(input, tools, bounds),
 };
 
 /**
- * Reads in the threads of a pool. `settingsOf` returns the settings that an engine was made of; jobs with
- * other engines run on the loop.
+ * Creates readers that read in the threads of a pool. `settingsOf` returns the settings that an engine was
+ * made of, or undefined. Jobs with an engine without settings run on the loop.
  */
 export function createReaders(
   pool: Pick<ReaderPool, 'run' | 'forget' | 'hasBegun' | 'beginning'>,
   settingsOf: (engine: DetectorEngine) => unknown,
 ): Readers {
   const specOf = toolSpecs(pool, settingsOf);
-  /** Owners whose content held up a decoder on the loop, with the time until which they are not trusted. */
+  /**
+   * The owners whose content held up a decoder on the loop, with the time until which they are not trusted.
+   */
   const distrusted = new RecentMap<string, number>(distrustedMax);
 
   async function inThread<N extends JobName>(
@@ -90,7 +92,7 @@ export function createReaders(
     return 'lost' in outcome ? outcome : unpackedFindings(outcome.output as JobOutput<N>);
   }
 
-  /** Waits for the threads; where they do not begin, the event loop reads. */
+  /** Waits for the threads and reads in one of them. Where they do not begin, the event loop reads. */
   async function onceBegun<N extends JobName>(
     name: N,
     input: Input<N>,
@@ -123,7 +125,10 @@ export function createReaders(
   };
 }
 
-/** Returns a function that describes tools for threads; undefined where an engine was made of no settings. */
+/**
+ * Returns a function that describes tools for threads. It returns undefined where an engine was made of no
+ * settings.
+ */
 function toolSpecs(
   pool: Pick<ReaderPool, 'forget'>,
   settingsOf: (engine: DetectorEngine) => unknown,
@@ -146,7 +151,10 @@ function toolSpecs(
   };
 }
 
-/** Returns a number for a body's beginning; undefined for other input, and what is read whole anyway. */
+/**
+ * Returns a number for a body's beginning. Returns undefined for other input, and for bodies that are read
+ * whole anyway.
+ */
 function beginningIn(input: object): number | undefined {
   if (!('body' in input) || !Buffer.isBuffer(input.body) || input.body.length < bodyBytesMin)
     return undefined;
@@ -154,30 +162,37 @@ function beginningIn(input: object): number | undefined {
 }
 
 /**
- * Matches codings with windows of megabytes (RFC 7932, 9.1; RFC 8878, 3.1.1.1.2). Fourteen bytes fill one
- * before the first byte comes out, which takes 40 ms that no bound on the output shortens.
+ * Matches codings with windows of megabytes (RFC 7932, 9.1; RFC 8878, 3.1.1.1.2). Fourteen bytes fill a
+ * window before the first byte comes out. That takes 40 ms, which no bound on the output shortens.
  */
 const wideCoding = /\b(?:br|zstd)\b/i;
 
-/** Tells whether a job takes such a coding off. */
+/** Tells whether a job takes off a coding that may fill a window of megabytes. */
 const mayFillWindow = (input: object): boolean =>
   'contentEncoding' in input &&
   wideCoding.test(`${input.contentEncoding}`) &&
   !('plain' in input && input.plain);
 
-/** Prose up to this length is read in less than the half millisecond that a thread costs. */
+/**
+ * The greatest length at which prose is read in less than the half millisecond that a thread costs, in bytes.
+ */
 const quickBytesMax = 128 * 1024;
 const bytesPerWord = 256;
 const markedShareMax = 1 / 4;
 
-/** Marks blocks with what words do not have, for any of the four blocks in a number. */
+/** The flags of blocks that have what words do not have, for each of the four blocks in a number. */
 const marks = 0x01010101 * (blockFlags.digit | blockFlags.number | blockFlags.encoded | blockFlags.rhythm);
 const isMarked = (blocks: number): boolean => (blocks & marks) !== 0;
 
-/** Three samples are looked at, because outlining all of it would take as long as searching it. */
+/**
+ * The length of each of the three samples that are looked at, in bytes. Outlining all of the content would
+ * take as long as searching it.
+ */
 const sampleBytes = 4096;
 
-/** Tells whether nearly all content is words: no numbers, no long tokens, no repetition as in codes. */
+/**
+ * Tells whether nearly all content is words, without numbers, long tokens or the repetition that codes have.
+ */
 function isSoonRead({ bytes, plain }: Task): boolean {
   if (!plain || bytes > quickBytesMax) return false;
   const middle = (plain.length - sampleBytes) >> 1;
@@ -186,11 +201,14 @@ function isSoonRead({ bytes, plain }: Task): boolean {
   return samples.every((sample) => outlineOf(sample).blocks.filter(isMarked).length * bytesPerWord < mark);
 }
 
-/** Counts processor time, since time in which a busy machine gives no turn must not count. */
+/**
+ * Returns the bounds for reading on the loop. They count processor time, since time in which a busy machine
+ * gives no turn must not count.
+ */
 const forAMoment = ({ bounds: { maxDecodedBytes }, timeoutMs }: Task, onStall: () => void): ReadBounds => ({
   maxDecodedBytes: Math.min(maxDecodedBytes, loopDecodedBytesMax),
   isOver: workDeadline(Math.min(loopMsMax, timeoutMs)),
-  // The decoder alone: a collection of garbage may stop any reading for as long.
+  // Only the decoder is timed, because a collection of garbage may stop any reading for as long.
   timed(decode) {
     const isStalled = workDeadline(stallMsMax);
     try {
@@ -207,7 +225,7 @@ const isWhole = (output: object): boolean =>
   !('isOutOfTime' in output && output.isOutOfTime === true) &&
   !('left' in output && output.left === undefined);
 
-/** Describes a part whose reader thread was lost, which proves nothing about the content. */
+/** Returns the result of a part whose reader thread was lost, which proves nothing about the content. */
 export const lostReading = ({ lost }: { readonly lost: Lost }) => ({
   unreadable: lost === 'deadline' ? tookTooLong : 'its reader has ended before its end',
   isOutOfTime: true,

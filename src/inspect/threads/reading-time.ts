@@ -3,14 +3,17 @@ import { WorkDeadline } from './worked-ms.ts';
 
 export interface ReadingTime {
   readonly isOver: () => boolean;
-  /** Adds the time of bytes that were decoded. */
+  /** Adds time for bytes that were decoded. */
   readonly onDecoded: (bytes: number) => void;
 }
 
-/** Limits what decoded bytes add. Whoever ends stuck threads waits longer (`graceMs`). */
+/**
+ * Bound on the time that decoded bytes add, in milliseconds. Whoever ends stuck threads waits longer
+ * (`graceMs`).
+ */
 const addedMsMax = 750;
 
-/** Begins a job's time. A small archive may hold megabytes of text, and gets the time of these. */
+/** Begins the time of a job. A small archive may hold megabytes of text, and gets the time for these. */
 export function readingTime(timeoutMs: number): ReadingTime {
   const deadline = new WorkDeadline(timeoutMs);
   let leftMs = addedMsMax;

@@ -9,7 +9,7 @@ interface Bounds extends ReadingTime {
   readonly maxDecodedBytes: number;
 }
 
-/** Work that a thread can do. */
+/** What a thread's program can do. */
 export interface Program<T> {
   /** Makes tools of settings that were sent. */
   toolsOf(settings: unknown): T;
@@ -17,12 +17,12 @@ export interface Program<T> {
 }
 
 /**
- * Limits the tools that are kept. Engines of tenants share their tables, so many fit; the least recently used
- * are made anew.
+ * Bound on the tools that are kept. Engines of tenants share their tables, so many fit; the least recently
+ * used are made anew.
  */
 const toolsMax = 64;
 
-/** Runs in the thread: does one job after the other until the thread is ended. */
+/** Does one job after the other, in the thread, until the thread is ended. */
 export function serveJobs<T>(program: Program<T>): void {
   const settingsOf = new Map<number, unknown>();
   const toolsOf = new RecentMap<number, T>(toolsMax);

@@ -1,5 +1,5 @@
 const usPerMs = 1000;
-/** The system's clock of a thread moves in steps of at least this size. */
+/** The least step by which the system's clock of a thread moves, in milliseconds. */
 const stepMs = 1;
 
 let askedAtMs = Number.NEGATIVE_INFINITY;
@@ -19,12 +19,15 @@ export function workedMs(): number {
 }
 
 /**
- * Creates a test whether this thread has worked for so many milliseconds from now on. Wall-clock time is
- * asked first, because it is cheap and never less than processor time.
+ * Creates a test whether this thread has worked for so many milliseconds from now on. It looks at wall-clock
+ * time first, because that is cheap and never less than processor time.
  */
 export const workDeadline = (ms: number): (() => boolean) => new WorkDeadline(ms).isOver;
 
-/** The same, where content that turns out to be longer may be given more time. */
+/**
+ * Tells when this thread has worked for so many milliseconds. Content that turns out to be longer may be
+ * given more time.
+ */
 export class WorkDeadline {
   readonly #startMs = performance.now();
   readonly #startWorkedMs = workedMs();

@@ -43,8 +43,8 @@ const wordsMax: i32 = 6;
 const anyWidth: i32 = -1;
 
 /**
- * The state of the last line: the line end before it, its first byte behind the indentation, and whether a
- * token is cut at that line end.
+ * The state of the last line: its line end before it, its first byte behind the indentation, and whether a
+ * token is cut there.
  */
 let lineBreak: i32 = -1;
 let lineStart: i32 = 0;

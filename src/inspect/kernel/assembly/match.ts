@@ -91,10 +91,10 @@ export function match(from: i32, to: i32, lengthOfPiece: i32): i32 {
 }
 
 /**
- * Finds the words of a span. The size of `T` is the stride, and `S` has two bytes where the table has all
- * slots, so that each variant is compiled with constants. The processor cannot predict which grams hit, and a
- * wrong guess costs as much as five grams. So every place is written to a list without a branch, and a place
- * that does not count is overwritten.
+ * Finds the words of a span. The size of `T` is the stride. `S` has two bytes where the table has all slots,
+ * so that each variant is compiled with constants. The processor cannot predict which grams hit, and a wrong
+ * guess costs as much as five grams. So every place is written to a list without a branch, and a place that
+ * does not count is overwritten.
  */
 function matchEvery<T, S>(from: i32, to: i32): i32 {
   let hits = 0;

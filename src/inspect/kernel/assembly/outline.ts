@@ -57,8 +57,8 @@ const word: i8 = 7;
 const encoded: i8 = 0x1f;
 
 /**
- * Returns the classes of sixteen bytes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`;
- * the highest bit stands for a space and `-.`.
+ * Returns the classes of sixteen bytes, in this order: digits, letters to `o`, letters from `p`, `+-/`, `_`.
+ * The highest bit stands for a space and `-.`.
  */
 function classesOf(high: v128, low: v128): v128 {
   return v128.and(

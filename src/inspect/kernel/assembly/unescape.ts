@@ -29,8 +29,8 @@ export function unescapedLength(): i32 {
 }
 
 /**
- * Writes the unescaped text of a span and returns the number of its pieces. `base` is the place in the source
- * at which the memory's text begins, and `plainBase` the place in the whole at which the written text begins.
+ * Writes the unescaped text of a span and returns the number of its pieces. `base` is the place of the
+ * memory's text in its source. `plainBase` is the place of the written text in the whole.
  */
 export function unescapeJson(from: i32, to: i32, base: i32, plainBase: i32): i32 {
   let at = from;
