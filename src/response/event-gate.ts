@@ -8,6 +8,10 @@ interface EventGateOptions {
   readonly splitter: Splitter;
   /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   read(event: StreamEvent): Promise<Buffer | undefined>;
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
+  keep(bytes: number): boolean;
+  /** Hears, once, that there was no room for an event. The stream is then refused. */
+  onCrowded(): void;
   /** Notes that the gate takes more again, after `write` has returned false. */
   onFlow(): void;
   /** Notes, once, that all of the stream has come in. */
@@ -19,7 +23,7 @@ interface EventGateOptions {
   onRefused(): void;
 }
 
-/** Bytes that may wait to be read before the sender has to wait. */
+/** Bytes that may wait to be read before the sender has to wait. So many are not counted as kept. */
 const waitingBytesMax = 65_536;
 /** Milliseconds for which events are read before other work has its turn. */
 const turnMsMax = 5;
@@ -33,6 +37,7 @@ export class EventGate implements StreamSink {
   /** Events that wait to be read. */
   readonly #events: StreamEvent[] = [];
   #waitingBytes = 0;
+  #keptBytes = 0;
   #isReading = false;
   #isBlocked = false;
   /** Tells whether the answer takes no more for now. */
@@ -51,8 +56,12 @@ export class EventGate implements StreamSink {
     if (this.#isRefused) return true;
     this.#split(chunk);
     this.#pump();
-    const bytes = this.#waitingBytes + this.#options.splitter.pendingBytes;
-    this.#isBlocked = bytes > waitingBytesMax && this.#isReading;
+    if (!this.#keep()) {
+      this.#options.onCrowded();
+      this.refuse();
+      return true;
+    }
+    this.#isBlocked = this.#heldBytes > waitingBytesMax && this.#isReading;
     return !this.#isBlocked && !this.#isFull;
   }
 
@@ -71,6 +80,27 @@ export class EventGate implements StreamSink {
     this.#isRefused = true;
     this.#events.length = 0;
     this.#options.onRefused();
+  }
+
+  /** Takes nothing more and gives back what was kept, where nobody wants the stream any more. */
+  close(): void {
+    this.#isRefused = true;
+    this.#events.length = 0;
+    this.#options.keep(-this.#keptBytes);
+    this.#keptBytes = 0;
+  }
+
+  get #heldBytes(): number {
+    return this.#waitingBytes + this.#options.splitter.pendingBytes;
+  }
+
+  /** Counts the bytes that are held now. Returns false where there is no room for them. */
+  #keep(): boolean {
+    const bytes = Math.max(0, this.#heldBytes - waitingBytesMax);
+    if (bytes === this.#keptBytes) return true;
+    if (!this.#options.keep(bytes - this.#keptBytes)) return false;
+    this.#keptBytes = bytes;
+    return true;
   }
 
   #split(chunk: Buffer): void {

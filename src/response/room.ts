@@ -1,12 +1,18 @@
+import { Tally } from '../util/tally.ts';
+import type { ConnectionOwner } from '../wire/server/connections.ts';
+
 /** Milliseconds between two lines of the log about answers for which there was no room. */
 const toldEveryMs = 1_000;
 
-/** Bounds the memory for answers that are being read, so that no tenant takes all of it from the others. */
+/**
+ * Bounds the memory for answers that are being read. Each tenant has a share, and within it each agent. Neither
+ * takes more than stays free for others.
+ */
 export class AnswerRoom {
   readonly #bytesMax: number;
   readonly #tenantBytesMax: number;
-  /** Bytes by tenant. Administrators make tenants, so there are not many. */
-  readonly #keptBy = new Map<string, number>();
+  readonly #agents = new Tally();
+  readonly #tenants = new Tally();
   #kept = 0;
   #toldMs = Number.NEGATIVE_INFINITY;
 
@@ -16,12 +22,19 @@ export class AnswerRoom {
   }
 
   /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
-  keep(tenantId: string, bytes: number): boolean {
-    const own = (this.#keptBy.get(tenantId) ?? 0) + bytes;
-    if (bytes > 0 && (own > this.#tenantBytesMax || this.#kept + bytes > this.#bytesMax)) return false;
+  keep(owner: ConnectionOwner, bytes: number): boolean {
+    if (bytes > 0 && !this.#hasRoom(owner, bytes)) return false;
     this.#kept += bytes;
-    this.#keptBy.set(tenantId, own);
+    this.#agents.add(owner.agentId, bytes);
+    this.#tenants.add(owner.tenantId, bytes);
     return true;
+  }
+
+  #hasRoom({ agentId, tenantId }: ConnectionOwner, more: number): boolean {
+    const ofAgent = this.#agents.of(agentId) + more;
+    const ofTenant = this.#tenants.of(tenantId) + more;
+    const tenantMax = Math.min(this.#tenantBytesMax, this.#bytesMax - this.#kept - more);
+    return ofTenant <= tenantMax && ofAgent <= this.#tenantBytesMax - ofTenant;
   }
 
   /** Tells whether the log shall have a line about an answer without room: at most one a second. */

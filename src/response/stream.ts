@@ -69,6 +69,10 @@ export class InspectedStream implements EventTap {
     this.#reasons = reasons;
   }
 
+  crowded(): void {
+    this.#reasons = this.#inspector.refuseUnread();
+  }
+
   broken(error: Error): void {
     const { log, call } = this.#options;
     log.error({ trace_id: call.traceId, err: error }, 'a stream is not what its content coding says');

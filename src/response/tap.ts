@@ -51,6 +51,8 @@ export interface EventTap {
   splitter(): Splitter;
   /** Resolves to the bytes that come in for an event, or to undefined where none may. Never rejects. */
   admit(event: StreamEvent): Promise<Buffer | undefined>;
+  /** Hears that there was no room for an event. The stream then ends with the last words. */
+  crowded(): void;
   /** Hears that the stream is not what its coding says. The stream then ends with the last words. */
   broken(error: Error): void;
   /** End of the stream in place of a refused event. */

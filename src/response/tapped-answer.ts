@@ -170,6 +170,7 @@ export class TappedAnswer implements Answer {
       status,
       fields: withoutAnswerBodyFields(fields),
       onData: (bytes) => this.#tap.hear?.(bytes),
+      keep: (bytes) => this.#tap.keep(bytes),
       onFlow: () => this.#flow(),
       onRefused: () => {
         this.#state = 'refused';

@@ -10,6 +10,8 @@ interface TappedStreamOptions {
   readonly fields: string[];
   /** Hears what comes, without its coding. */
   onData(bytes: Buffer): void;
+  /** Tells whether so many more bytes may be kept. What was granted is given back with a negative number. */
+  keep(bytes: number): boolean;
   /** Notes that more is taken again, after `write` has returned false. */
   onFlow(): void;
   /** Hears, once, that nothing more comes in. */
@@ -76,9 +78,10 @@ export class TappedStream {
     this.#isEndRefused = true;
   }
 
-  /** Stops decoding, where nobody wants the stream any more. */
+  /** Stops decoding and keeps nothing, where nobody wants the stream any more. */
   close(): void {
     this.#decoded?.close();
+    this.#gate.close();
   }
 
   /** Tells whether another answer was given, since this one failed before any of it had gone out. */
@@ -110,6 +113,8 @@ export class TappedStream {
         this.sendHead();
         return bytes;
       },
+      keep: (bytes) => this.#options.keep(bytes),
+      onCrowded: () => this.#tap.crowded(),
       onFlow: () => {
         if (this.#decoded) this.#decoded.resume();
         else this.#options.onFlow();

@@ -9,6 +9,7 @@ import { isLinewise, isPartial } from '../wire/client/scrub/scrubbable.ts';
 import { isGrpcType, messageCodingFields } from '../wire/grpc/grpc-type.ts';
 import type { Answer } from '../wire/http1/answer.ts';
 import { fieldOf } from '../wire/http1/headers.ts';
+import { ownerOf } from '../wire/server/connections.ts';
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { answerProblem } from '../wire/server/problem.ts';
@@ -197,7 +198,7 @@ class InspectedAnswer implements Tap {
   }
 
   keep(bytes: number): boolean {
-    const isKept = room.keep(this.#rules.tenant.id, bytes);
+    const isKept = room.keep(ownerOf(this.#rules.identity), bytes);
     if (!isKept) logCrowded(this.#rules, this.#call);
     return isKept;
   }

@@ -9,6 +9,8 @@ interface Lab {
   readonly asked: string[];
   readonly written: string[];
   readonly flows: { count: number };
+  /** Bytes that are kept now. */
+  readonly kept: { bytes: number };
   /** Decides about the event that was asked about first. */
   decide(mayComeIn: boolean): Promise<void>;
   drain(): void;
@@ -19,14 +21,17 @@ interface Setup extends Partial<EventSplitterOptions> {
   readonly decided?: boolean;
   readonly isFull?: boolean;
   readonly instead?: string;
+  /** Bytes for which there is room. */
+  readonly room?: number;
 }
 
-function setUp({ decided, isFull, instead, ...options }: Setup = {}): Lab {
+function setUp({ decided, isFull, instead, room = 1_000_000, ...options }: Setup = {}): Lab {
   const written: string[] = [];
   const asked: string[] = [];
   const waiting: ((mayComeIn: boolean) => void)[] = [];
   const listeners: (() => void)[] = [];
   const flows = { count: 0 };
+  const kept = { bytes: 0 };
   const answer = {
     destroyed: false,
     write: (chunk: Buffer) => {
@@ -43,6 +48,12 @@ function setUp({ decided, isFull, instead, ...options }: Setup = {}): Lab {
       const mayComeIn = decided ?? (await new Promise<boolean>((resolve) => waiting.push(resolve)));
       return mayComeIn ? Buffer.from(instead ?? bytes) : undefined;
     },
+    keep(bytes) {
+      if (bytes > 0 && kept.bytes + bytes > room) return false;
+      kept.bytes += bytes;
+      return true;
+    },
+    onCrowded: () => written.push('CROWDED'),
     onFlow: () => {
       flows.count += 1;
     },
@@ -56,7 +67,7 @@ function setUp({ decided, isFull, instead, ...options }: Setup = {}): Lab {
   const drain = (): void => {
     for (const listener of listeners) listener();
   };
-  return { gate, asked, written, flows, decide, drain };
+  return { gate, asked, written, flows, kept, decide, drain };
 }
 
 /** Time for what can be read to be read: the gateway lets others have their turn between two events. */
@@ -182,4 +193,30 @@ t.test('empty lines that come together are asked about once', async (t) => {
   await turn();
   t.equal(asked.at(-1), 'data: one\n\n', 'a run that is too long ends with a line');
   t.equal(written.join(''), `${run}data: one\n\n`);
+});
+
+t.test('an event for which there is no room ends the stream', async (t) => {
+  const { gate, written, asked, kept } = setUp({ decided: true, bytesMax: 1_000_000, room: 100_000 });
+  const chunk = Buffer.alloc(50_000, 'x');
+  for (let count = 0; count < 3; count += 1) gate.write(chunk);
+  t.equal(kept.bytes, 150_000 - 65_536, 'what is beyond a small part counts');
+  gate.write(chunk);
+  await turn();
+  t.same(written, ['CROWDED', 'REFUSED']);
+  gate.write(Buffer.from('\n\n'));
+  gate.close();
+  await turn();
+  t.same(asked, []);
+  t.equal(kept.bytes, 0);
+});
+
+t.test('what was kept of an event is given back once it was read', async (t) => {
+  const { gate, asked, kept } = setUp({ decided: true, bytesMax: 1_000_000 });
+  gate.write(Buffer.alloc(100_000, 'x'));
+  t.equal(kept.bytes, 100_000 - 65_536);
+  gate.write(Buffer.from('\n\n'));
+  await turn();
+  gate.write(Buffer.from('small'));
+  t.equal(asked.length, 1);
+  t.equal(kept.bytes, 0);
 });

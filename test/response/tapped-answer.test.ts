@@ -84,6 +84,7 @@ function setUp({
     events: {
       coding: '',
       broken: () => wire.log.push('broken'),
+      crowded: () => wire.log.push('crowded'),
       splitter: () => new EventSplitter({ bytesMax, endsWith: 'empty line' }),
       admit: ({ bytes }) => Promise.resolve(String(bytes).includes('bad') ? undefined : bytes),
       lastWords: { event: Buffer.from('event: error\n\n') },
