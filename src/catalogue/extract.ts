@@ -94,7 +94,7 @@ function cutFields(resource: Draft): readonly UnknownField[] {
   return long;
 }
 
-/** A segment with an encoded slash has not been decoded yet. */
+/** Returns a segment with its encoded slashes decoded, as other segments already are. */
 const withSlashes = (name: string): string => (/%2f/i.test(name) ? decodePercent(name) : name);
 
 /**

@@ -14,9 +14,9 @@ export interface RequestMeaning {
   readonly category: string;
   readonly verb: Verb;
   readonly extraction: Extraction;
-  /** Set where nobody can tell what the request does. */
+  /** Tells whether nobody knows what the request does. */
   readonly isUnclear?: true;
-  /** Set where strangers can read what the request writes. */
+  /** Tells whether strangers can read what the request writes. */
   readonly isPublic?: true;
   /** The root field of GraphQL that it is, whose arguments alone count; undefined for anything else. */
   readonly rootField?: RootField;

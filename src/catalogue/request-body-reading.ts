@@ -81,7 +81,7 @@ export class RequestBodyReading {
   }
 }
 
-/** A list of a form is an object with the fields 0, 1, 2 or ''. */
+/** Turns objects with the fields 0, 1, 2 or '' into lists, since the lists of a form come as such objects. */
 function withLists(value: unknown): unknown {
   if (!isObject(value)) return value;
   const entries = Object.entries(value).map(([name, it]) => [name, withLists(it)] as const);

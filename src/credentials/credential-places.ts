@@ -39,8 +39,8 @@ const fieldsMax = 64;
 /** Bound on the bodies that are read: requests for tokens are short, and some other bodies are long. */
 const tokenRequestBytesMax = 64 * 1024;
 /**
- * Characters of a credential that is bound unseen, at least. A shorter text may be the same in two places by
- * chance, or because a person is lazy.
+ * The least number of characters of a credential that is bound unseen. A shorter text may be the same in two
+ * places by chance, or because a person is lazy.
  */
 const unseenLengthMin = 20;
 

@@ -19,7 +19,7 @@ export const heldAsIs = (ready: ReadyCredential): HeldCredential => ({
   known: () => ready,
 });
 
-/** Holds a credential that is sent as tokens. Its own secret goes to the token endpoint alone. */
+/** Creates the held credential that is sent as tokens. Its own secret goes to the token endpoint alone. */
 export function heldByToken(client: TokenClient, options: TokenSourceOptions): HeldCredential {
   const source = createTokenSource(options);
   const { clientId, proof } = client;

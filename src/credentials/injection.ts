@@ -130,7 +130,7 @@ function secretsOf(secret: PlainSecret, headers: ReadonlyMap<string, string>): s
 /** Matches names of a credential's headers that are not secret: `2022-11-28` stands in every other answer. */
 const isPlain = /^(?:accept(?:-.*)?|content-type|user-agent|.*-version)$/i;
 
-/** Characters of a part that is searched for alone, at least. */
+/** The least number of characters of a part that is searched for alone. */
 const partLengthMin = 8;
 const word = /^[A-Za-z_-]+$/;
 
@@ -158,7 +158,7 @@ function inBasic(value: string): string[] {
   return [pair, pair.slice(pair.indexOf(':') + 1)];
 }
 
-/** A field that the signature reads before it makes it anew. */
+/** The field for the digest of the content. Signing reads the agent's value and then writes a new one. */
 const contentHash = 'x-amz-content-sha256';
 const notOfAgent: ReadonlySet<string> = new Set([
   'accept-encoding',

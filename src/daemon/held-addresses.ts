@@ -52,7 +52,7 @@ export async function holdAddresses(config: Config, files: Files) {
     await listen(server, address);
     held.push(server);
   };
-  /** Stops to hold the addresses, so that the daemon can listen there. Later calls do nothing. */
+  /** Stops holding the addresses, so that the daemon can listen there. Later calls do nothing. */
   const release = async (): Promise<void> => {
     agents.close();
     const closed = held.splice(0).map((server) => {

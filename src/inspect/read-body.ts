@@ -45,7 +45,7 @@ export interface BodyJob extends BodySource {
   readonly contentEncoding: string;
   /** The body without its content coding; undefined where that was not taken off before. */
   readonly plain: Buffer | undefined;
-  /** Whether the call is already known to be unreadable. */
+  /** Tells whether the call is already known to be unreadable. */
   readonly isBroken: boolean;
   /** The context that the call gives beside its body; undefined where there is none. */
   readonly context: Buffer | undefined;
@@ -55,11 +55,11 @@ export interface BodyJob extends BodySource {
     | undefined;
   /** The last bytes sent before it on an open call; undefined for other calls. */
   readonly boundary: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
-  /** Whether another agent gets the body, so that it is searched for injections. */
+  /** Tells whether another agent gets the body, so that it is searched for injections. */
   readonly isBetweenAgents: boolean;
-  /** Whether all texts are wanted. They take as much memory as the body, so most callers do without. */
+  /** Tells whether all texts are wanted. They take as much memory as the body, so most callers do without. */
   readonly wantsTexts: boolean;
-  /** Whether the URLs in it are wanted. */
+  /** Tells whether the URLs in it are wanted. */
   readonly wantsUrls: boolean;
 }
 

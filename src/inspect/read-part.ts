@@ -70,7 +70,8 @@ export interface CallPart {
    */
   readonly spaces?: { readonly searched: PlainSpace; readonly whole: PlainSpace } | undefined;
   /**
-   * Whether classes with too many findings are named in `uncounted` instead of making the part unreadable.
+   * Tells whether classes with too many findings are named in `uncounted` instead of making the part
+   * unreadable.
    */
   readonly mayBeMany?: true;
   /**
@@ -122,7 +123,7 @@ export interface PartResult {
   readonly uncounted: readonly DataClass[];
   /** Why reading stopped before the end; undefined where it did not. */
   readonly unreadable: string | undefined;
-  /** Whether the time was over, which proves nothing about the content. */
+  /** Tells whether the time was over, which proves nothing about the content. */
   readonly isOutOfTime: boolean;
 }
 

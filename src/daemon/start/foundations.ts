@@ -213,7 +213,7 @@ function openDesks(
   };
 }
 
-/** Returns what tells of a feed's trouble, in the log and by a notice. */
+/** Returns the function that reports a feed's trouble, in the log and by a notice. */
 const toldOfTrouble =
   (log: Log, notifications: Notifications): NonNullable<FeedsOptions['onTrouble']> =>
   ({ name, status, lastError }) => {

@@ -85,8 +85,8 @@ function turnAway(socket: Socket, refusal: GatewayError): void {
 }
 
 /**
- * Listens. Resolves with the address as a URL's authority (`127.0.0.1:8080`), or `unix:/path`. Rejects with a
- * sentence on why it cannot.
+ * Makes the server listen at an address. Resolves with it as a URL's authority (`127.0.0.1:8080`), or
+ * `unix:/path`. Rejects with a sentence on why it cannot.
  */
 export function listen(server: Server, address: ListenAddress): Promise<string> {
   return new Promise((resolve, reject) => {

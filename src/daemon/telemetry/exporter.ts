@@ -22,7 +22,7 @@ interface ExporterOptions {
 }
 
 interface ExporterTimings {
-  /** The time that a span waits for others, at most. */
+  /** The longest time that a span waits for others, in milliseconds. */
   readonly batchMs: number;
   readonly metricsMs: number;
   readonly retryMs: number;

@@ -2,8 +2,8 @@ import ipaddr from 'ipaddr.js';
 import type { Checks, SecretCheck } from './check.ts';
 
 /*
- * Checks that facts about persons are possible: the birth date of somebody alive, an address on the Internet,
- * a place as exact as a door, words that can be a name.
+ * Checks that facts about persons are possible. A birth date must be one of somebody alive, an address one on
+ * the Internet, and a place as exact as a door. Words must be such that they can be a name.
  */
 
 /** Birth years of anybody alive today and for a while. */
@@ -69,7 +69,7 @@ const resolvers: ReadonlySet<string> = new Set(
 /** Matches ends of networks, made-up addresses, and object identifiers (`2.5.4.3`), which look the same. */
 const notAddresses =
   /\.(?:0|255)$|^2\.5\.\d{1,2}\.|^(\d{1,3})\.\1\.\1\.\1$|^(?:1\.2\.3\.4|4\.3\.2\.1|5\.6\.7\.8|12\.34\.56\.78)$/;
-/** Characters of an IPv6 address, at least. Shorter ones, such as `1::1`, are made up. */
+/** The least number of characters of an IPv6 address. Shorter ones, such as `1::1`, are made up. */
 const v6LengthMin = 12;
 
 /**

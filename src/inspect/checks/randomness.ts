@@ -30,11 +30,13 @@ const letterThenDigitBits = 1;
 /** Bits of a small letter before a capital. In `camelCase` a new word follows, so the pair says little. */
 const newWordBits = 0.5;
 /**
- * Bits of a random text, at least. One in a thousand identifiers and words of other sources has so many; of
- * random texts of 16 letters and digits 95 % do.
+ * The least number of bits of a random text. One in a thousand identifiers and words of other sources has so
+ * many; of random texts of 16 letters and digits 95 % do.
  */
 const randomBitsMin = 6;
-/** Bits of a random text for each letter, at least: long texts of words have some rare pairs, too. */
+/**
+ * The least number of bits of a random text for each letter. Long texts of words have some rare pairs, too.
+ */
 const randomBitsPerLetterMin = 0.3;
 
 const lowerA = 0x61;

@@ -4,7 +4,7 @@ import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
 const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
-/** Characters of a secret, at least: fewer open nothing. */
+/** The least number of characters of a secret. Fewer open nothing. */
 const secretLengthMin = 4;
 const printable = /^[\t\n\r -~]+$/;
 /** Matches words, and addresses of short words without credentials. */
@@ -12,8 +12,8 @@ const words =
   /^(?:[A-Za-z]+(?:[ ._@-][A-Za-z]+){0,8}\d{0,3}|[A-Za-z]+(?: [A-Za-z]+){2,8}\.|[a-z]{2,8}:\/\/(?:localhost|127\.0\.0\.1|[a-z]{1,12}(?:[.-][a-z]{1,12}){0,8})(?::\d{1,5})?(?:\/[a-z]{0,12}){0,4})\s*$/;
 
 /**
- * Bits of a random part of an address, at least. Without it, the words of the other parts would outweigh the
- * random letters of one.
+ * The least number of bits of a random part of an address. Without it, the words of the other parts would
+ * outweigh the random letters of one.
  */
 const partBitsMin = 3;
 const partLengthMin = 5;

@@ -120,7 +120,7 @@ function isOfManySigns(text: string): boolean {
   return signs.size >= 2 && new Set(kinds).size >= 3 && 2 * changes >= text.length - 1;
 }
 
-/** Characters of a password in a URL, at least. */
+/** The least number of characters of a password in a URL. */
 const urlPasswordMin = 3;
 /** Matches words in capitals that stand for a password in manuals: `smtp://ACCESS_KEY:SECRET_KEY@host`. */
 const capitals = /^[A-Z]+(?:_[A-Z]+){0,4}$/;

@@ -5,12 +5,12 @@ import type { Span } from './span-map.ts';
 const kinds = { digit: 1, lower: 2, upper: 4, underscore: 8, base64Sign: 16, sign: 32 } as const;
 /** The kind of each byte that a token may have; 0 for all others. */
 const kindOf = kindTable();
-/** Bytes of the part before the first gap, at least. */
+/** The least number of bytes of the part before the first gap. */
 const leftLengthMin = 8;
-/** Bytes of a part behind a gap, at least. */
+/** The least number of bytes of a part behind a gap. */
 const partLengthMin = 3;
 const partLengthMax = 512;
-/** Bytes of all parts together, at least. */
+/** The least number of bytes of all parts together. */
 const lengthMin = 16;
 const wrappedLengthMin = 60;
 /** Bound on the parts of one token; a longer token is read as several. */

@@ -12,7 +12,7 @@ export interface Bounds {
 }
 
 /**
- * Tells whether content could not be read to its end. The message is a clause that ends a sentence for the
+ * Reports that content could not be read to its end. The message is a clause that ends a sentence for the
  * caller, without content.
  */
 export class UnreadableError extends Error {}
@@ -29,7 +29,7 @@ const bytesPerCheck = 65_536;
 /** Bounds on the failed tries of values with one beginning, and on the beginnings. */
 const failedTriesMax = 64;
 const beginningsMax = 4096;
-/** Bytes of values that are remembered, at most. */
+/** Bound on the bytes of a value that is remembered. */
 const failedValueBytes = 64;
 
 /** Counts what decoding makes. Its methods throw an `UnreadableError` once a bound is passed. */

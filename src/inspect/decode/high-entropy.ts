@@ -49,7 +49,7 @@ export const textPieceMin = (bytes: number): number =>
 
 const newline = 0x0a;
 const space = 0x20;
-/** Bytes of a line of base64, at least; it has whole groups of four characters. */
+/** The least number of bytes of a line of base64. A line has whole groups of four characters. */
 const lineLengthMin = 60;
 const groupLength = 4;
 

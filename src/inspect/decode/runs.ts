@@ -3,7 +3,7 @@ import { type Outline, runKindBits } from '../kernel/outline.ts';
 import type { DecodeBudget } from './budget.ts';
 import type { EncodedRun } from './packed/block-decoder.ts';
 
-/** Characters of a run, at least. Shorter ones are words; 20 characters of base64 are 15 bytes. */
+/** The least number of characters of a run. Shorter ones are words; 20 characters of base64 are 15 bytes. */
 export const runLengthMin = 20;
 
 /** The characters of base64 and base64url, and so of base32 and hexadecimal. */

@@ -107,7 +107,7 @@ export class SpanMap {
     }
   }
 
-  /** Tells whether a literal piece that begins so only continues the last one. */
+  /** Tells whether a literal piece that begins at these places only continues the last one. */
   #continues(start: number, sourceStart: number): boolean {
     const last = this.pieces - 1;
     return (

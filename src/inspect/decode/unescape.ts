@@ -76,7 +76,10 @@ export interface Unescaped {
 const checkEvery = 4096;
 /** A buffer for the text of one escape, larger than any needs. It is cleared for each escape. */
 const decoded = new Output(Buffer.alloc(64));
-/** Bytes beside a value that any detector looks at, and bytes of a value that begins there, at most. */
+/**
+ * Bound on the bytes beside a value that any detector looks at, and on the bytes of a value that begins
+ * there.
+ */
 const marginBytes = 512;
 const valueBytesMax = 4096;
 const plus = 0x2b;

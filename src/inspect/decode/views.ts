@@ -28,11 +28,11 @@ export interface View {
   readonly outline: Outline;
   /** The encodings from the outermost to the innermost; empty for the source. */
   readonly encodings: readonly string[];
-  /** Set where it holds only table cells of another view, with the names of their columns. */
+  /** Tells whether the view holds only table cells of another view, with the names of their columns. */
   readonly isTable?: true | undefined;
-  /** Set where another view holds the same without escapes, so that this one is not searched. */
+  /** Tells whether another view holds the same without escapes, so that this one is not searched. */
   readonly isSuperseded?: true | undefined;
-  /** Set where it begins at the place where reading begins, see `DecodeBounds.from`. */
+  /** Tells whether the view begins at the place where reading begins; see `DecodeBounds.from`. */
   readonly isTail?: true | undefined;
   /**
    * Tells whether a span with a byte on either side stands unchanged in an earlier view; undefined where

@@ -22,7 +22,7 @@ interface Cut {
 /** Bound on the cuts of each kind; 600 KB of nothing but tags have as many. */
 const cutsMax = 200_000;
 const tagBytesMax = 1000;
-/** Words of a name that is a sentence, at least. */
+/** The least number of words of a name that is a sentence. */
 const nameWordsMin = 5;
 const nameLengthMin = 24;
 const nameLengthMax = 400;

@@ -67,7 +67,7 @@ const hidesWords = 'about-';
 interface Meaning {
   readonly places: readonly ConceptPlace[];
   readonly isTalk: boolean;
-  /** Those of its concepts that cast doubt on rules. */
+  /** The concepts of the phrase that cast doubt on rules. */
   readonly doubts: readonly string[];
   readonly hides: boolean;
 }

@@ -82,7 +82,7 @@ export class PhraseTable implements Mentions {
     this.count += 1;
   }
 
-  /** Returns the step that a word leads to; 0 where no phrase goes on so. */
+  /** Returns the step that a word leads to; 0 where no phrase goes on with the word. */
   #next(step: number, word: number): number {
     return this.#slots[this.#slotOf(step, word) + 2] as number;
   }

@@ -45,7 +45,7 @@ export type OnCandidate = (word: number, start: number, isSure: boolean) => void
 const hitsPerCall = 4096;
 const comparisonsPerCall = 65_536;
 const hitBytes = 8;
-/** Whether this machine is big-endian, as the kernel's memory is not. */
+/** Tells whether this machine is big-endian, as the kernel's memory is not. */
 const isBigEndian = endianness() === 'BE';
 /**
  * The distance from piece to piece, in bytes. It is less than a piece, since a gram reaches over a piece's

@@ -18,7 +18,7 @@ export interface PartialSecret {
   readonly end: number;
   /** How many characters are missing; undefined where the secret has no fixed form. */
   readonly missing: Missing | undefined;
-  /** Whether its anchor alone tells a secret, unlike the few characters of other anchors. */
+  /** Tells whether its anchor alone shows a secret, unlike the few characters of other anchors. */
   readonly isTelling: boolean;
 }
 
@@ -46,8 +46,8 @@ export interface Found {
   /** Classes of which only the first matches were kept. */
   readonly uncounted: ReadonlySet<DataClass>;
   /**
-   * Whether the text was searched to its end. False where a limit ended the search, so that something may be
-   * missing.
+   * Tells whether the text was searched to its end. It is false where a limit ended the search, so that
+   * something may be missing.
    */
   readonly complete: boolean;
   /** The cost: how often a pattern was tried, and how many bytes were searched. */

@@ -12,7 +12,7 @@ export const foldsToAscii = ['\u017f', '\u212a'] as const;
 
 /** The words of a set, ready for the search. */
 export interface Words {
-  /** Whether `firstEnds` can find all words. */
+  /** Tells whether `firstEnds` can find all words. */
   readonly havePlaces: boolean;
   /** The words in the order of their indices. */
   readonly list: readonly string[];

@@ -4,7 +4,7 @@ const hitsPerQuestion = 4096;
 
 /** Ends a search that takes too long or has found enough, and counts what it has done. */
 export class SearchBudget {
-  /** Whether no limit has ended the search. */
+  /** Tells whether no limit has ended the search. */
   isComplete = true;
   /** How often a pattern was tried. */
   attempts = 0;

@@ -14,7 +14,7 @@ export interface SearchRule {
   readonly detector: Detector;
   readonly regex: RegExp;
   readonly index: number;
-  /** Whether matches are secrets that begin with the anchor, so that one may be cut into pieces. */
+  /** Tells whether matches are secrets that begin with the anchor, so that one may be cut into pieces. */
   readonly mayBeCut: boolean;
   readonly tokenBody: TokenBody | undefined;
   /**
@@ -37,24 +37,24 @@ export interface Use {
    * it.
    */
   readonly exact: Buffer | undefined;
-  /** Whether an anchor counts only where a token may begin. */
+  /** Tells whether an anchor counts only where a token may begin. */
   readonly startsToken: boolean;
   /**
-   * Whether the word repeats one character. Then only the first and last place in a longer run count, since
-   * zeros in base64 are such runs.
+   * Tells whether the word repeats one character. Then only the first and last place in a longer run count,
+   * since zeros in base64 are such runs.
    */
   readonly isRun: boolean;
-  /** Whether an anchor alone tells that a secret begins, because it is no word of ordinary text. */
+  /** Tells whether an anchor alone shows that a secret begins, because it is no word of ordinary text. */
   readonly isTelling: boolean;
-  /** Whether names of code may begin with the anchor, as `pathIndex` does with `path`. */
+  /** Tells whether names of code may begin with the anchor, as `pathIndex` does with `path`. */
   readonly mayBeginWord: boolean;
-  /** Whether a keyword counts only as a word of its own. */
+  /** Tells whether a keyword counts only as a word of its own. */
   readonly isWholeWord: boolean;
   /** How many bytes around a keyword are searched. */
   readonly window: Detector['window'];
   /**
-   * Whether every match contains the keyword. Then it begins no earlier than the bytes before the keyword
-   * allow.
+   * Tells whether every match contains the keyword. Then it begins no earlier than the bytes before the
+   * keyword allow.
    */
   readonly isOfMatch: boolean;
 }

@@ -12,7 +12,7 @@ import type { Match } from './found.ts';
 /** A way to turn a text. Doing it twice gives the text again. */
 interface Turning {
   turn(bytes: Buffer): Buffer;
-  /** Whether the text runs backwards, so that a secret stands before its beginning. */
+  /** Tells whether the text runs backwards, so that a secret stands before its beginning. */
   readonly isBackwards: boolean;
 }
 

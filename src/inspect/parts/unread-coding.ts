@@ -11,7 +11,7 @@ export interface CodedContent {
   readonly contentType: string;
   /** The codings of messages that the fields of the head declare. */
   readonly messageCodings: readonly string[];
-  /** Whether messages come without envelopes, as those of gRPC over HTTP/2 do. */
+  /** Tells whether messages come without envelopes, as those of gRPC over HTTP/2 do. */
   readonly isUnwrapped: boolean;
 }
 

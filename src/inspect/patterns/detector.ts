@@ -52,7 +52,7 @@ export interface Detector extends PatternFacts {
   readonly failedCheck: Confidence | undefined;
   readonly isGeneric: boolean;
   readonly placeholders: readonly (string | RegExp)[];
-  /** Whether published examples count like any value. */
+  /** Tells whether published examples count like any value. */
   readonly countsExamples?: true;
 }
 

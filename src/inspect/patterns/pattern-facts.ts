@@ -39,7 +39,7 @@ export interface PatternFacts {
   readonly digitLead: number | undefined;
   /** The number of letters and digits with which any match begins. */
   readonly runLength: number;
-  /** Whether any match has a long run of token characters. */
+  /** Tells whether any match has a long run of token characters. */
   readonly hasRun: boolean;
   /** The form of its tokens behind their prefix; undefined where they have no such form. */
   readonly tokenBody: TokenBody | undefined;

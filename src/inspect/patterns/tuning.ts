@@ -6,7 +6,7 @@ import type { Detector } from './detector.ts';
 export interface Tuning {
   /** The ids of detectors that are not used. */
   readonly off: ReadonlySet<string>;
-  /** Whether published examples count; undefined for low confidence. */
+  /** What becomes of published examples; undefined where they have low confidence. */
   readonly publishedExamples?: 'ignore' | 'count';
   /** The confidence by detector id, in place of the detector's own. */
   readonly confidence: ReadonlyMap<string, Confidence>;

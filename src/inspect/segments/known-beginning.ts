@@ -28,7 +28,7 @@ import { type Segment, SegmentMemory } from './segment-memory.ts';
 export interface Remembered {
   /** The end of the checkpoint. */
   readonly end: number;
-  /** Whether reading may begin at this checkpoint. */
+  /** Tells whether reading may begin at this checkpoint. */
   readonly isResumable: boolean;
   readonly found: readonly LocatedMatch[];
   /** Places found because the same value was found elsewhere. */

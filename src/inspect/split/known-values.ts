@@ -17,7 +17,7 @@ import { standsAlone } from '../match/token-start.ts';
  */
 export interface LocatedMatch extends Placed<Match> {
   readonly view: View | undefined;
-  /** Whether it was joined from pieces, none of which shows it alone. */
+  /** Tells whether it was joined from pieces, none of which shows it alone. */
   readonly isJoined?: true;
   /** The value that counts wherever it stands, where the view is not kept; else undefined. */
   readonly value?: string | undefined;

@@ -30,7 +30,10 @@ interface Walk {
   readonly bytes: Buffer;
   /** The end of the piece. */
   readonly end: number;
-  /** Whether a match may reach the end of the piece, or an equals sign, at which a form may end the piece. */
+  /**
+   * Tells whether a match may reach the end of the piece, or an equals sign, at which a form may end the
+   * piece.
+   */
   isAtEnd: boolean;
 }
 

@@ -80,7 +80,7 @@ export interface PoolCounts {
 interface Further {
   readonly thread: ReaderThread;
   timer: NodeJS.Timeout | undefined;
-  /** Whether it is ended because it had no work. */
+  /** Tells whether it is ended because it had no work. */
   isIdle: boolean;
 }
 
@@ -97,7 +97,7 @@ export class ReaderPool {
   readonly #bounds: PoolBounds;
   readonly #short: FairQueue<Waiting>;
   readonly #long: FairQueue<Waiting>;
-  /** Whether the next thread takes a long job where both kinds wait. */
+  /** Tells whether the next thread takes a long job where both kinds wait. */
   #isLongNext = false;
   readonly #threads = new Set<ReaderThread>();
   /** The threads whose last job was long, until they take another one or have none. */

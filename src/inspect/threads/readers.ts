@@ -54,7 +54,7 @@ export interface Task {
 }
 
 export interface Readers {
-  /** Whether there are threads, so that nothing large need be done on the loop. */
+  /** Tells whether there are threads, so that nothing large need be done on the loop. */
   readonly hasThreads: boolean;
   /** Runs a job at once, or as soon as a thread has time. Rejects with GATEWAY_BUSY where too much waits. */
   run<N extends JobName>(name: N, input: Input<N>, task: Task): MaybePromise<JobOutput<N> | { lost: Lost }>;

@@ -21,13 +21,13 @@ const linesBytesMax = 4096;
 const endsValue = byteSet('\r\n"\'`\\<>()[]{}*|');
 
 /**
- * Characters of text in a value, at least. Eight are hardly an accident: 1 in 300 short identifiers decodes
- * to so many.
+ * The least number of characters of text in a value. Eight are hardly an accident: 1 in 300 short identifiers
+ * decodes to so many.
  */
 const textMin = 8;
 /**
- * Characters of text where the start is a guess, at least. The second is for a long run, which contains more
- * text by accident.
+ * The least number of characters of text where the start is a guess. The second is for a long run, which
+ * contains more text by accident.
  */
 const guessedTextMin = 12;
 const guessedTextMinLong = 20;

@@ -10,7 +10,7 @@ const closing = Buffer.from('~>');
 const zeros = 0x7a;
 const groupLength = 5;
 const groupBytes = 4;
-/** Characters of a value, at least: a shorter one holds no secret. */
+/** The least number of characters of a value. A shorter one holds no secret. */
 const lengthMin = 15;
 /** The value of the character that stands for the missing ones of the last group. */
 const filling = 84;

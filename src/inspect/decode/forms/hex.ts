@@ -15,7 +15,7 @@ const code = bitCode(4, '0123456789abcdef', '0123456789ABCDEF');
 const alphabet = byteSet('0123456789abcdefABCDEF\r\n.-');
 const stroke = 0x2d;
 const textMin = 8;
-/** Characters of text in joined values, at least: they contain more by accident. */
+/** The least number of characters of text in joined values. They contain more by accident. */
 const joinedTextMin = 16;
 /** Bound on the bytes between two pieces of a value, which are list items, or segments of a path. */
 const gapBytesMax = 8;

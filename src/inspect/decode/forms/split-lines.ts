@@ -11,7 +11,7 @@ const carriageReturn = 0x0d;
 /** Bytes in the lines of a cut token; longer lines are base64 as it is usually wrapped. */
 const lengthMin = 3;
 const lengthMax = 40;
-/** Bytes of the first of two lines, at least. */
+/** The least number of bytes of the first of two lines. */
 const pairLengthMin = 8;
 const isToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.`);
 /** Characters of a token, spaces between groups of numbers, and the `@` of addresses. */

@@ -24,7 +24,8 @@ const pythonEnd = '\r\n\0\0';
 const magicMax = 16;
 
 /**
- * Bytes of a file that is told by its zeros, at least: a smaller one may be a message with a password in it.
+ * The least number of bytes of a file that is told by its zeros. A smaller one may be a message with a
+ * password in it.
  */
 const bytesMin = 512;
 const sampleBytes = 65_536;

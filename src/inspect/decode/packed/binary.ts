@@ -7,8 +7,8 @@ import { textAmong, toReadable } from './readable.ts';
 /** The share of control characters that no text reaches; one in twelve random bytes is such a character. */
 const controlShareMin = 1 / 20;
 /**
- * Bytes of a piece of text, at least. It is short, so that words of a text with scattered binary bytes are
- * still found.
+ * The least number of bytes of a piece of text. It is short, so that words of a text with scattered binary
+ * bytes are still found.
  */
 const pieceLengthMin = 6;
 

@@ -95,7 +95,8 @@ const wordsSample = 64;
 const changesShareMin = 0.3;
 
 /**
- * Hexadecimal digits of a digest, at least. Random characters have so many in one of a billion runs of 64.
+ * The least number of hexadecimal digits of a digest. Random characters have so many in one of a billion runs
+ * of 64.
  */
 const digestLengthMin = 20;
 const isHexDigitOf = byteSet('0123456789abcdefABCDEF');
@@ -180,7 +181,7 @@ const inflaters: Readonly<Record<Compression, readonly Inflate[]>> = {
   zstd: [unzstd],
 };
 
-/** Characters of unpacked text, at least. Random bytes unpack to shorter texts now and then. */
+/** The least number of characters of unpacked text. Random bytes unpack to shorter texts now and then. */
 const guessedTextMin = 12;
 /** The cost of a decoder: making it takes as long as reading so many bytes. */
 const decoderBytes = 4096;
@@ -204,7 +205,7 @@ export function inflateUnmarked(
   return undefined;
 }
 
-/** Bytes of packed content, at least: fewer contain no secret. */
+/** The least number of bytes of packed content. Fewer contain no secret. */
 const packedBytesMin = 12;
 /** Bytes at the beginning in which identifiers of one kind are alike. */
 const beginningBytes = 3;

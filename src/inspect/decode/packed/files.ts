@@ -12,7 +12,7 @@ import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
 import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
 
-/** Bytes of a piece of text in a file, at least. Pieces are read where they stand. */
+/** The least number of bytes of a piece of text in a file. Pieces are read where they stand. */
 const pieceLengthMin = 6;
 /**
  * Bounds on the share of text. Packed text contains some by accident, and a file with more than a little is
@@ -20,7 +20,7 @@ const pieceLengthMin = 6;
  */
 const packedShareMax = 1 / 2;
 const binaryShareMax = 1 / 4;
-/** Bytes of a binary file, at least: shorter ones prove nothing. */
+/** The least number of bytes of a binary file. Shorter ones prove nothing. */
 const binaryBytesMin = 32;
 
 /** Finds files that nothing declares: the whole body, or parts of multipart and gRPC bodies. */

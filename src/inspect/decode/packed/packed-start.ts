@@ -46,7 +46,10 @@ class Bits {
  * declares less.
  */
 const expansionMax = 16;
-/** Bytes of a first block, at least. No encoder makes a smaller block of text, and no secret is shorter. */
+/**
+ * The least number of bytes of a first block. No encoder makes a smaller block of text, and no secret is
+ * shorter.
+ */
 const sizeMin = 8;
 /** Bytes of content to which the smaller bound on growth applies: longer content may repeat itself more. */
 const shortBytes = 4096;
@@ -55,8 +58,8 @@ const longExpansionMax = 1024;
 const skippedMax = 8;
 
 /**
- * Tells whether Brotli of so many bytes may begin so, by its window (9.1) and the head of its first block
- * (9.2).
+ * Tells whether Brotli of so many bytes may begin with these bytes, by its window (9.1) and the head of its
+ * first block (9.2).
  */
 export function mayBeBrotli(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
@@ -92,7 +95,10 @@ function sizeOf(bits: Bits, digits: number, bitsOfDigit: number): number {
   return size;
 }
 
-/** Tells whether deflate of so many bytes may begin so and go on to text, by its first blocks (3.2.3). */
+/**
+ * Tells whether deflate of so many bytes may begin with these bytes and go on to text, by its first blocks
+ * (3.2.3).
+ */
 export function mayBeDeflate(start: Buffer, length: number): boolean {
   const bits = new Bits(start);
   const goesOn = start.length < length;

@@ -9,7 +9,7 @@ import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compressi
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { unzip } from './zip.ts';
 
-/** Bytes of a piece of text among binary bytes, at least: a shorter one is accidental. */
+/** The least number of bytes of a piece of text among binary bytes. A shorter one is accidental. */
 export const textMin = 8;
 const compressionsMax = 3;
 const lineEnd = Buffer.from('\n');

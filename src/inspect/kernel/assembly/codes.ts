@@ -6,7 +6,7 @@ import { betweenCodes, byteAt, furtherTraitsOf, isDigitByte, isHexDigitByte, ofC
  * decimal or hexadecimal.
  */
 
-/** Bytes of a run, at least: more than a UUID has. */
+/** The least number of bytes of a run, which is more than a UUID has. */
 const runBytesMin: i32 = 37;
 const codesMin: i32 = 12;
 

@@ -118,8 +118,8 @@ const distancesMax: i32 = 30;
 const symbolsMax: i32 = 20;
 
 /**
- * Tells whether deflate may begin so, by the head of its first block, and by the first characters of one with
- * fixed codes.
+ * Tells whether deflate may begin with the bytes at hand, by the head of its first block. Of a block with
+ * fixed codes it also looks at the first characters.
  */
 function mayBeDeflate(): bool {
   bit = 1;

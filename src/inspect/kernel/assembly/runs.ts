@@ -17,17 +17,20 @@ const mayBeBase32: i32 = 8;
 const mayBeAny: i32 = 15;
 const kindBits: i32 = 4;
 
-/** Bytes of a run, beyond which it is always reported. */
+/** The number of bytes of a run beyond which it is always reported. */
 const runBytesMax: i32 = 512;
 const runBytesMin: i32 = 20;
 const base32BytesMin: i32 = 24;
-/** Characters of text in a row, at least: from the first character of a run on, and from later ones. */
+/**
+ * The least numbers of characters of text in a row: from the first character of a run on, and from later
+ * ones.
+ */
 const textMin: i32 = 8;
 const guessedTextMin: i32 = 12;
 const lastPhase: i32 = 3;
 /** Bound on the segments of a path; packed content stands in one of the first. */
 const segmentsMax: i32 = 8;
-/** Changes between kinds in ten characters, at least, of a run that is not made of words. */
+/** The least number of changes between kinds in ten characters of a run that is not made of words. */
 const changesOfTen: i32 = 3;
 /**
  * Characters that are looked at together, and characters from one look to the next. The second step is for

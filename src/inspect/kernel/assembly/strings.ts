@@ -25,7 +25,7 @@ let before: i32 = 0;
 /** What is missing of an escape that the next piece ends: its letter, or digits of its code unit. */
 let awaitsLetter: bool = false;
 let digitsLeft: i32 = 0;
-/** Whether the string has something in it that JSON does not allow. */
+/** Tells whether the string has something in it that JSON does not allow. */
 let isBroken: bool = false;
 
 /**

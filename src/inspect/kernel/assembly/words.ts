@@ -86,9 +86,9 @@ let beginningWords: u64 = 0;
 /** The end of the phrases that were found, and of the words that were looked at. */
 let passedTo: i32 = 0;
 let filteredTo: i32 = 0;
-/** Whether the next word opens a sentence or a quotation. */
+/** Tells whether the next word opens a sentence or a quotation. */
 let isOpening: bool = true;
-/** Whether the words were handed on and the sentence goes on behind them. */
+/** Tells whether the words were handed on and the sentence goes on behind them. */
 let isHanded: bool = false;
 
 /** Sets the tables, and the number of slots of the filter; 0 means no filter. */
@@ -345,7 +345,10 @@ function bitOf(bits: i32, number: i32): i32 {
   return (load<i32>(tables + bits + (((number & 0xffff) >>> 5) << 2)) >>> (number & 31)) & 1;
 }
 
-/** Tells whether a phrase begins so. An empty slot of the table is 0, and at least half of the slots are. */
+/**
+ * Tells whether a phrase begins with what has this number. An empty slot of the table is 0, and at least half
+ * of the slots are.
+ */
 function isBeginning(number: i32): bool {
   if (bitOf(beginningBitsAt, number) === 0) return false;
   let slot = number;
