@@ -106,7 +106,7 @@ export function createAnswerReader({
     engine: DetectorEngine,
     tenant: TenantConfig,
   ): AnswerReading {
-    const reading = readAnswerPart(part, body, { engine, injections }, boundsOf(tenant));
+    const reading = readAnswerPart(part, { body }, { engine, injections }, boundsOf(tenant));
     if (reading.isClean) onClean();
     return reading;
   }

@@ -19,10 +19,13 @@ export interface InjectionBounds {
   readonly from?: number;
 }
 
+/** A text that is read for injections, with its place in the content. */
+export type InjectionText = Pick<View, 'bytes' | 'toSource'>;
+
 /** Returns the worst score among the content and its decoded forms. */
 export function readInjection(
   injections: InjectionReader,
-  views: readonly View[],
+  views: readonly InjectionText[],
   part: CallPart,
   { isOver, from = 0 }: InjectionBounds,
 ): PromptInjection {
@@ -44,5 +47,5 @@ export function readInjection(
   return { detected: score >= injectionScoreMin, score, findings: [...findings.values()] };
 }
 
-const inSource = (view: View, { start, end }: Evidence): { start: number; end: number } =>
+const inSource = (view: InjectionText, { start, end }: Evidence): { start: number; end: number } =>
   view.toSource(start, end);

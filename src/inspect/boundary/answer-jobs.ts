@@ -6,11 +6,13 @@ import { bodyFormat } from '../decode/body-format.ts';
 import { tookTooLong } from '../decode/budget.ts';
 import { textIn } from '../decode/packed/binary.ts';
 import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';
+import { joinedRuns } from '../injection/joined-runs.ts';
+import { fromForeignCharset } from '../parts/foreign-charset.ts';
 import { counts, isCutFor, withoutFindings } from '../parts/sanitize.ts';
 import { unreadIn } from '../parts/unread-coding.ts';
 import type { ReadingTools } from '../read-body.ts';
 import { bodyPart, type CallPart, type ReadBounds, readPart } from '../read-part.ts';
-import { notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
+import { type InjectionText, notDetected, type PromptInjection, readInjection } from './answer-injection.ts';
 
 /* Reads the answer of an upstream, from plain data to plain data. */
 
@@ -117,20 +119,31 @@ function readPlain(
   bounds: ReadBounds,
 ): FirstReading {
   const part = bodyPart(hasParts(contentType) ? body : textIn(body), contentType, nowhere);
-  return readAnswerPart(part, body, tools, bounds);
+  return readAnswerPart(part, { body, contentType }, tools, bounds);
+}
+
+/** Returns the texts that clients make of an answer: out of its character set, and of runs in a list. */
+function otherTexts(text: Buffer, contentType: string): readonly InjectionText[] {
+  const ofWhole = (bytes: Buffer): InjectionText => ({
+    bytes,
+    toSource: () => ({ start: 0, end: text.length }),
+  });
+  const converted = fromForeignCharset(text, contentType);
+  const runs = joinedRuns(converted ?? text).map((it) => Buffer.from(it));
+  return [...(converted ? [converted] : []), ...runs].map(ofWhole);
 }
 
 /** Reads a part of an answer; `body` is the plain answer that the part was made of. */
 export function readAnswerPart(
   part: CallPart,
-  body: Buffer,
+  { body, contentType = '' }: { readonly body: Buffer; readonly contentType?: string },
   { engine, injections }: AnswerTools,
   bounds: ReadBounds,
 ): FirstReading {
   const { isOver } = bounds;
   const { bytes: text } = part;
   const { findings, views, unreadable } = readPart(part, engine, bounds);
-  const injection = readInjection(injections, views, part, { isOver });
+  const injection = readInjection(injections, [...views, ...otherTexts(text, contentType)], part, { isOver });
   const found = findings.filter(counts);
   const brought = withoutIssued(found, text);
   const secrets = found.filter((it) => it.class === 'SECRETS');

@@ -1,8 +1,8 @@
 import { byteSet, isAlphanumeric, isLetter, isLower, lowerCase, upperCase } from '../kernel/bytes.ts';
 
 /*
- * Removes what stands unseen between the words of a text: tags, hyphens at line ends, and the joints of a
- * name that is a whole sentence. Phrases are looked for in the resulting text, too.
+ * Removes what stands unseen between the words of a text: tags, marks of emphasis, hyphens at line ends, and the
+ * joints of a name that is a whole sentence. Phrases are looked for in the resulting text, too.
  */
 
 /** A text as its readers see it. */
@@ -34,6 +34,9 @@ const lessThan = 0x3c;
 const greaterThan = 0x3e;
 const slash = 0x2f;
 const exclamationMark = 0x21;
+const questionMark = 0x3f;
+const cdataBegin = Buffer.from('<![CDATA[');
+const cdataEnd = Buffer.from(']]>');
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
@@ -45,7 +48,14 @@ const codeNames = namesOf('code kbd pre samp');
 
 /** Returns the text as readers see it, in linear time; undefined where they see all of it. */
 export function asShown(bytes: Buffer): ShownText | undefined {
-  const cuts = [...tagsIn(bytes), ...hyphensIn(bytes), ...sentenceNamesIn(bytes)];
+  const ends = bytes.includes(cdataBegin) ? sectionEndsIn(bytes) : [];
+  const cuts = [
+    ...tagsIn(bytes),
+    ...ends,
+    ...emphasisIn(bytes),
+    ...hyphensIn(bytes),
+    ...sentenceNamesIn(bytes),
+  ];
   return cuts.length === 0
     ? undefined
     : withCuts(
@@ -59,9 +69,15 @@ function tagsIn(bytes: Buffer): Cut[] {
   let close = -1;
   for (let at = bytes.indexOf(lessThan); at >= 0; at = bytes.indexOf(lessThan, at + 1)) {
     const next = bytes[at + 1];
-    if (!isLetter(next) && next !== slash && next !== exclamationMark) continue;
+    if (!isLetter(next) && next !== slash && next !== exclamationMark && next !== questionMark) continue;
+    if (cuts.length >= cutsMax) break;
+    // What stands in a section of character data is shown.
+    if (next === exclamationMark && standsAt(bytes, cdataBegin, at)) {
+      cuts.push({ start: at, end: at + cdataBegin.length, shown: '' });
+      continue;
+    }
     if (close < at) close = bytes.indexOf(greaterThan, at);
-    if (close < 0 || cuts.length >= cutsMax) break;
+    if (close < 0) break;
     if (close - at > tagBytesMax) continue;
     cuts.push({ start: at, end: close + 1, shown: insteadOfTag(bytes, at) });
     at = close;
@@ -69,8 +85,36 @@ function tagsIn(bytes: Buffer): Cut[] {
   return cuts;
 }
 
+const standsAt = (bytes: Buffer, sign: Buffer, at: number): boolean =>
+  bytes.subarray(at, at + sign.length).equals(sign);
+
+/** Returns the ends of sections of character data (XML, 2.7). */
+function sectionEndsIn(bytes: Buffer): Cut[] {
+  const cuts: Cut[] = [];
+  for (
+    let at = bytes.indexOf(cdataEnd);
+    at >= 0 && cuts.length < cutsMax;
+    at = bytes.indexOf(cdataEnd, at + 3)
+  )
+    cuts.push({ start: at, end: at + cdataEnd.length, shown: '' });
+  return cuts;
+}
+
+/** Marks of Markdown that stand in a word: `**Ig**nore`. Around words they hide nothing. */
+const emphasis = ['**', '~~'];
+
+function emphasisIn(bytes: Buffer): Cut[] {
+  const cuts: Cut[] = [];
+  for (const mark of emphasis) {
+    for (let at = bytes.indexOf(mark); at >= 0 && cuts.length < cutsMax; at = bytes.indexOf(mark, at + 2))
+      if (isLetter(bytes[at - 1]) && isLetter(bytes[at + 2]))
+        cuts.push({ start: at, end: at + 2, shown: '' });
+  }
+  return cuts;
+}
+
 function insteadOfTag(bytes: Buffer, at: number): string {
-  if (bytes[at + 1] === exclamationMark) return '';
+  if (bytes[at + 1] === exclamationMark || bytes[at + 1] === questionMark) return '';
   const name = nameAt(bytes, bytes[at + 1] === slash ? at + 2 : at + 1);
   // Elements of code mark phrases as backticks do.
   return inlineNames.has(name) ? '' : codeNames.has(name) ? '`' : '\n';

@@ -19,6 +19,9 @@ t.test('a text is read as it is shown', async (t) => {
     ['maximum_number_of_connections', undefined],
     ['ABCDEFGHIJKLMNOPQRSTUVWXYZABCDEFG', undefined],
     ['an <open tag', undefined],
+    ['Ig<?x?>nore <![CDATA[all pre]]><![CDATA[vious]]>', 'Ignore all previous'],
+    ['<![CDATA[one', 'one'],
+    ['**Ig**nore a~~l~~l **words**', '**Ignore all **words**'],
     [`<a ${'x'.repeat(1000)}>`, undefined],
     ['x_'.repeat(400), undefined],
   ];
