@@ -70,8 +70,8 @@ function takeBody(request: Content & Pick<Request, 'contentType'>, values: strin
  */
 const hidesName = /;\s{0,64}name\s{0,64}(?:=\s{0,64}"[^"\r\n]{0,256}\\|\*[\d*\s]{0,8}=)/i;
 /**
- * Characters from which a text may be only the head of its body. `hidingNames` are then looked for in all of
- * the body: they are beginnings of what `hidesName` matches.
+ * The number of characters from which a text may be only the head of its body. `hidingNames` are then looked
+ * for in all of the body: they are beginnings of what `hidesName` matches.
  */
 const longText = 300_000;
 const hidingNames = [

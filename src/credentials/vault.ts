@@ -20,8 +20,8 @@ export const vaultKeyBytes = 32;
 const version = 'v1.';
 const cipher = 'aes-256-gcm';
 /**
- * Bytes of a nonce. Random ones of 96 bits are safe for four billion seals under one key (NIST SP 800-38D,
- * 8.3).
+ * The number of bytes of a nonce. Random ones of 96 bits are safe for four billion seals under one key (NIST
+ * SP 800-38D, 8.3).
  */
 const nonceBytes = 12;
 const tagBytes = 16;

@@ -6,7 +6,10 @@ import { Restarts } from './workers/restarts.ts';
 
 /** The number of times `state.timeout` for which a start goes on trying: half a minute by default. */
 const timeoutsMax = 30;
-/** Attempts that are made however long they take: on a busy machine the start itself may use the time up. */
+/**
+ * The number of attempts that are made however long they take. On a busy machine the start itself may use the
+ * time up.
+ */
 const attemptsMin = 3;
 
 /**

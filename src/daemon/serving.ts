@@ -175,8 +175,8 @@ export class Serving {
     shown.bound = opened;
     for (const address of proxy) opened.proxy.push(await listen(this.#servers.newProxy(), address));
     for (const address of control) opened.control.push(await listen(this.#servers.newControl(), address));
-    // These do not start before. A daemon that starts has no turns for anything else while it reads, so an
-    // answer of the state would come too late.
+    // What follows does not start before. A daemon that starts has no turns for anything else while it reads,
+    // so an answer of the state would come too late.
     notifications.start();
     startReaders();
     const sweep = createApprovalSweep({ store: foundations.store, log });

@@ -42,7 +42,9 @@ type Entry = EntryOf<ListName>;
 
 export const lists = Object.keys(idOf) as readonly ListName[];
 
-/** Entries of one message, few enough to be read from the port in a fraction of a millisecond. */
+/**
+ * The number of entries of one message, few enough to be read from the port in a fraction of a millisecond.
+ */
 export const entriesAtOnce = 50;
 
 /** The configuration without the entries of the long lists, which are empty here. */
@@ -64,8 +66,8 @@ interface Piece {
 
 const heapMbMax = 1024;
 /**
- * Megabytes for new objects. Nearly all that a reading makes lives to its end: a small nursery would copy it
- * again and again.
+ * The memory for new objects, in megabytes. Nearly all that a reading makes lives to its end, so a small
+ * nursery would copy it again and again.
  */
 const nurseryMb = 64;
 const answerMsMax = 60_000;

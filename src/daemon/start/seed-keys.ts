@@ -12,7 +12,7 @@ import type { AuditEvent, KeyChange, KeyRecord, Store } from '../../state/store.
 import { mapInSlices, Pace } from '../../util/pace.ts';
 import { inGroups } from '../in-groups.ts';
 
-/** Keys of a page, which is read in one go. */
+/** The number of keys of a page, which is read in one go. */
 const pageSize = 100;
 
 interface SeedKeysOptions {

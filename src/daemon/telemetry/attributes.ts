@@ -99,7 +99,10 @@ function modelAttributes(
   };
 }
 
-/** Bytes of a body in which its model is looked for: bodies may have megabytes, and most begin with it. */
+/**
+ * The number of bytes of a body in which its model is looked for: bodies may have megabytes, and most begin
+ * with it.
+ */
 const modelBytesMax = 4096;
 
 function modelOf(received: ReceivedCall): string | undefined {

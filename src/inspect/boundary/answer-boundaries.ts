@@ -14,8 +14,8 @@ import type { BoundaryReader } from './boundary-reader.ts';
 /** Bound on the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
 /**
- * Bytes of a text that, where it equals the end before it, is taken for the same field again and not for its
- * continuation.
+ * The number of bytes of a text that, where it equals the end before it, is taken for the same field again
+ * and not for its continuation.
  */
 const sameBytesMin = 8;
 export interface BoundaryFindings {

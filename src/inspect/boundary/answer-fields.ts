@@ -117,7 +117,7 @@ const noSession =
   /password|passphrase|credentials|seed|wallet|keystore|key-pair|webhook|macaroon|(?:private|secret|signing|unseal|machine|master|recovery|server|postern|bip38)-key|-u(?:rl|ri)$/;
 /** Matches the query parameters that sign a URL for one use and a short time. */
 const signing = /^(?:x-(?:amz|goog)-[a-z-]{1,32}|sig|signature)$/i;
-/** Characters before a secret in which its URL is looked for, since one field may hold many. */
+/** The number of characters before a secret in which its URL is looked for, since one field may hold many. */
 const urlLengthMax = 2_048;
 const hostIn = /https?:\/\/(?:[^/?#\s@]*@)?([^/:?#\s>;,"]+)/gi;
 

@@ -54,7 +54,10 @@ export interface AnswerReading {
   readonly unreadable: string | undefined;
 }
 
-/** A reading that tells whether nothing at all was found, not even of low confidence. */
+/**
+ * The first reading of an answer. `isClean` tells whether nothing at all was found, not even of low
+ * confidence.
+ */
 export interface FirstReading extends AnswerReading {
   readonly isClean: boolean;
 }

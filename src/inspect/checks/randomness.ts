@@ -24,10 +24,12 @@ const pairBits = (
 ).split(' ');
 
 const pairBitsZero = 4;
-/** Bits of a digit before a letter: within a word, digits seldom come first. */
+/** The bits of a digit before a letter: within a word, digits seldom come first. */
 const digitThenLetterBits = 2;
 const letterThenDigitBits = 1;
-/** Bits of a small letter before a capital. In `camelCase` a new word follows, so the pair says little. */
+/**
+ * The bits of a small letter before a capital. In `camelCase` a new word follows, so the pair says little.
+ */
 const newWordBits = 0.5;
 /**
  * The least number of bits of a random text. One in a thousand identifiers and words of other sources has so

@@ -8,7 +8,7 @@ import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
 export const hasDigit = /[0-9]/;
 const hasLetter = /[A-Za-z]/;
 
-/** Bits that a password of letters alone needs; names of products and abbreviations have some. */
+/** The bits that a password of letters alone needs; names of products and abbreviations have some. */
 export const passwordBitsMin = 12;
 
 /**

@@ -13,7 +13,10 @@ export const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxy
 export const rippleBase58 = 'rpshnaf39wBUDNEGHJKLM4PQRST7VWXYZ2bcdeCg65jkm8oFqi1tuvAxyz';
 /** Bound on the length, since decoding takes the square of it; an extended key has 111 characters. */
 const base58LengthMax = 128;
-/** Digits of a step. Nine stay below 2 ** 53, which is faster than a step of large numbers for each digit. */
+/**
+ * The number of digits of a step. Nine stay below 2 ** 53, which is faster than a step of large numbers for
+ * each digit.
+ */
 const base58StepLength = 9;
 const base58Step = 58n ** BigInt(base58StepLength);
 

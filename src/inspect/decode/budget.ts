@@ -23,7 +23,9 @@ export class OutOfTimeError extends UnreadableError {}
 /** The clause that says that the time was over. */
 export const tookTooLong = 'reading took too long';
 
-/** Bytes between two looks at the clock; a decoder reads so many in well under a millisecond. */
+/**
+ * The number of bytes between two looks at the clock; a decoder reads so many in well under a millisecond.
+ */
 const bytesPerCheck = 65_536;
 
 /** Bounds on the failed tries of values with one beginning, and on the beginnings. */

@@ -16,7 +16,7 @@ const textShareMax = 1 / 32;
 const regionBytesMin = 4096;
 /** Bound on the share of one byte in random content. Tables of numbers and pages with empty space pass it. */
 const byteShareMax = 1 / 16;
-/** Bytes that are counted: the first ones of a longer content. */
+/** The number of bytes that are counted: the first ones of a longer content. */
 const sampleBytes = 65_536;
 
 /** Tells whether bytes are random: the text in them is so little that it may be there by accident. */

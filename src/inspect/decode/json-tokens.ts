@@ -66,7 +66,8 @@ export class JsonTokens {
 }
 
 /**
- * Bytes of a text whose long strings the kernel lists. That takes a third of the time that walking them does.
+ * The number of bytes of a text whose long strings the kernel lists. That takes a third of the time that
+ * walking them does.
  */
 const longTextBytes = 8_192;
 const longBytes = 512;

@@ -110,7 +110,10 @@ const formEscapes = decoderTable([...escapeDecoders, formSpace]);
 const backslash = 0x5c;
 /** Bound on the opaque contents whose places are kept. */
 const opaqueMax = 16;
-/** Bytes between escapes, on average, from which on text is reused: between closer ones it hardly ever is. */
+/**
+ * The number of bytes between escapes, on average, from which on text is reused: between closer ones it
+ * hardly ever is.
+ */
 const literalLengthMin = 256;
 
 /**

@@ -93,7 +93,7 @@ export function seriesOf(fields: readonly NumberedField[]): NumberedField[][] {
   return series;
 }
 
-/** Bytes from a digit to the end of the sign behind it. */
+/** The number of bytes from a digit to the end of the sign behind it. */
 const margin = { before: 0, after: 3 };
 
 /** Signs behind a number at the end of a name, by format. */

@@ -27,7 +27,7 @@ const nameWordsMin = 5;
 const nameLengthMin = 24;
 const nameLengthMax = 400;
 
-/** Bytes of a name that fit into an exact number. */
+/** The number of bytes of a name that fit into an exact number. */
 const nameBytesMax = 6;
 
 const lessThan = 0x3c;

@@ -14,7 +14,7 @@ export interface Evidence {
 /** The score from which on a passage is an injection. */
 export const injectionScoreMin = 0.45;
 
-/** Bytes of a passage; evidence farther apart belongs to different texts of one page. */
+/** The number of bytes of a passage; evidence farther apart belongs to different texts of one page. */
 export const passageBytes = 1000;
 const reportedMax = 32;
 

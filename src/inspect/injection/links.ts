@@ -7,8 +7,8 @@ import type { Evidence } from './evidence.ts';
  */
 
 /**
- * Weights of a gap. A gap for what only agents know is evidence enough. One that newsletters have, too, needs
- * an order beside it.
+ * The weights of a gap. A gap for what only agents know is evidence enough. One that newsletters have, too,
+ * needs an order beside it.
  */
 const privateWeight = 0.55;
 const contentWeight = 0.3;

@@ -33,7 +33,7 @@ const quotable: ReadonlySet<string> = new Set([
   'unbound',
   'impersonation',
 ]);
-/** Bytes behind the words "prompt injection" in which a quotation is an example of one. */
+/** The number of bytes behind the words "prompt injection" in which a quotation is an example of one. */
 const talkBytes = 400;
 const quotedShare = 0.35;
 const quotedTaskShare = 0.6;
@@ -54,7 +54,10 @@ const speechBytes = 200;
  * Matches what only patterns have: a group that may be left out or has choices, and classes of characters.
  */
 const patternPart = /\)[?*+]|\w\|\w|\(\?:|\\[bswdSWD]\b|\.[*+{]/;
-/** Bytes before evidence in which its quotation begins, and bytes around it in which its pattern stands. */
+/**
+ * The numbers of bytes before evidence in which its quotation begins, and around it in which its pattern
+ * stands.
+ */
 const quotationBytes = 160;
 const patternBytes = 12;
 const backtick = 0x60;
@@ -244,8 +247,8 @@ class PhraseReader {
   }
 
   /**
-   * Tells whether something else may be meant: evidence has another object in it, or, in a sentence, a comma,
-   * behind which another clause begins.
+   * Tells whether evidence may mean something else. It may where it has another object in it, or a sentence
+   * has a comma in it, behind which another clause begins.
    */
   #maySayOther({ start, end }: Evidence, doubt: string, isSentence: boolean): boolean {
     const doubtAt = this.#doubtAt.get(doubt) ?? Number.NEGATIVE_INFINITY;

@@ -1,7 +1,7 @@
 import { emptyHash, mix, numberOfRow, toNumber } from './word-numbers.ts';
 import { hasBit, wordBitsOf } from './word-set.ts';
 
-/** Words of a phrase that are tested. A longer phrase passes by its first three words. */
+/** The number of words of a phrase that are tested. A longer phrase passes by its first three words. */
 const beginningWords = 3;
 
 /**

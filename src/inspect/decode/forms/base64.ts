@@ -142,8 +142,8 @@ function beforeLastLine(bytes: Buffer, { start, end }: Span): number {
 }
 
 /**
- * Characters of a segment in which something else than small letters must stand: twenty of base64 are hardly
- * ever only small letters.
+ * The number of characters of a segment in which something else than small letters must stand: twenty of
+ * base64 are hardly ever only small letters.
  */
 const wordCharacters = 20;
 const isWordCharacter = byteSet(`${lowerCase}-_/`);

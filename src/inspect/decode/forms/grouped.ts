@@ -5,7 +5,7 @@ import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
 
-/** Bytes between two looks; such a token is longer. */
+/** The number of bytes between two looks, which is less than the length of such a token. */
 const stride = 28;
 const charactersMin = 16;
 /** The longest period of groups that need no digit: longer groups without one are words of one length. */

@@ -12,7 +12,7 @@ import {
 import type { EscapeDecoder, Output } from '../unescape.ts';
 import { isInvisible } from './zero-width.ts';
 
-/** Characters of the longest name, and one more, which marks a longer run of letters. */
+/** The number of characters of the longest name, and one more, which marks a longer run of letters. */
 const nameLengthMax = 32;
 /** Bound on the digits without leading zeros; more stand for no character. */
 const digitsMax = 8;

@@ -7,7 +7,7 @@ import type { Span } from '../span-map.ts';
 
 const lessThan = 0x3c;
 const slash = 0x2f;
-/** Letters of the longest name below. */
+/** The number of letters of the longest name below. */
 const nameLengthMax = 7;
 /** Bound on the bytes of a tag or comment: a longer one does not merely cut a token. */
 const markupBytesMax = 256;

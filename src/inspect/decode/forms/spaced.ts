@@ -5,7 +5,7 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 
 const space = 0x20;
 const charactersMin = 12;
-/** Bytes between two looks; every such word is longer. */
+/** The number of bytes between two looks, which is less than the length of any such word. */
 const stride = 20;
 
 /** Bytes before and behind the place that the kernel marks. The shortest such token fits in. */

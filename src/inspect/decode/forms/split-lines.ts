@@ -8,7 +8,7 @@ import type { Span } from '../span-map.ts';
 
 const newline = 0x0a;
 const carriageReturn = 0x0d;
-/** Bytes in the lines of a cut token; longer lines are base64 as it is usually wrapped. */
+/** Bounds on the bytes in the lines of a cut token. Longer lines are base64 as it is usually wrapped. */
 const lengthMin = 3;
 const lengthMax = 40;
 /** The least number of bytes of the first of two lines. */

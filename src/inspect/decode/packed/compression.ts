@@ -65,7 +65,7 @@ export function isCompressedStart(bytes: Buffer, { start, end }: Span, code: Bit
   return compressionOf(header) !== undefined || isZip(header);
 }
 
-/** Bytes that suffice to decide whether decompressing is tried. */
+/** The number of bytes that suffice to decide whether decompressing is tried. */
 const secondLookBytes = 1024;
 /** Shared memory for the head of a run, since most runs end there and need no allocation. */
 const headRoom = Buffer.allocUnsafe(secondLookBytes + headerCharacters);
@@ -86,7 +86,7 @@ export function mayInflateUnmarked(bytes: Buffer, { start, end }: Span, code: Bi
   return mayBe(probeBytes) && (length <= probeBytes || mayBe(secondLookBytes));
 }
 
-/** Characters of a run that show whether it is made of words. */
+/** The number of characters of a run that show whether it is made of words. */
 const wordsSample = 64;
 /**
  * The least share of changes between small letters, capitals and digits. In packed bytes three in five
@@ -207,7 +207,7 @@ export function inflateUnmarked(
 
 /** The least number of bytes of packed content. Fewer contain no secret. */
 const packedBytesMin = 12;
-/** Bytes at the beginning in which identifiers of one kind are alike. */
+/** The number of bytes at the beginning in which identifiers of one kind are alike. */
 const beginningBytes = 3;
 
 function textOf(bytes: Buffer, inflate: Inflate, budget: DecodeBudget): Buffer | undefined {

@@ -109,7 +109,7 @@ export function opaqueKindOf(bytes: Buffer): OpaqueKind | undefined {
  * Matches first bytes that a text may have, too, such as `ID3`. Then the bytes behind them must be binary.
  */
 const mayBeginText = /^[ -~]{1,6}$/;
-/** Bytes of a file that tell it from text. */
+/** The number of bytes of a file that tell it from text. */
 const sampleBytes = 64;
 
 const isBinary = (bytes: Buffer): boolean => bytes.subarray(0, sampleBytes).some((byte) => byte < 0x09);

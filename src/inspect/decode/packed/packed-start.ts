@@ -3,7 +3,7 @@
  * value is packed. Trying to unpack costs thirty microseconds, looking at the first bytes a tenth of one.
  */
 
-/** Bytes that are looked at first. */
+/** The number of bytes that are looked at first. */
 export const probeBytes = 36;
 
 /** Reads bits from the least significant on, as both formats store them; zeros follow the end. */
@@ -51,7 +51,10 @@ const expansionMax = 16;
  * shorter.
  */
 const sizeMin = 8;
-/** Bytes of content to which the smaller bound on growth applies: longer content may repeat itself more. */
+/**
+ * The number of bytes of content to which the smaller bound on growth applies: longer content may repeat
+ * itself more.
+ */
 const shortBytes = 4096;
 const longExpansionMax = 1024;
 /** Bound on the metadata blocks before the first content. */

@@ -2,7 +2,7 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isColumnName, noteReach, type TableReader, type TakeCell, trimmed } from './cell.ts';
 
-/** Bytes without a table tag after which a table has ended. */
+/** The number of bytes without a table tag after which a table has ended. */
 const gapBytesMax = 16_384;
 const tag = /<(\/?)(table|tr|th|td)(?:\s[^<>]{0,512})?>/gi;
 const less = 0x3c;

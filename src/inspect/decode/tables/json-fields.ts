@@ -12,7 +12,7 @@ const valueNames = new Set(['value', 'values', 'answer', 'answers', 'content', '
  */
 const signs = ['value"', 'values"'].map((it) => Buffer.from(it));
 const objectBytesMax = 2048;
-/** Bytes to the next sign that is looked at, behind one whose object gave nothing. */
+/** The number of bytes to the next sign that is looked at, behind one whose object gave nothing. */
 const stride = 512;
 
 /** Reads JSON objects that describe a field: `{"label": "Passport", "type": "text", "value": "…"}`. */

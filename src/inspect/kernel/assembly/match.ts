@@ -35,7 +35,10 @@ const headBytes: i32 = 32;
 const entryBytes: i32 = 24;
 const hitBytes: i32 = 8;
 const pairBytes: i32 = 8;
-/** Bytes before a gram that an entry knows. With the gram and the bytes behind it there are eight. */
+/**
+ * The number of bytes before a gram that an entry knows. With the gram and the bytes behind it there are
+ * eight.
+ */
 const before: i32 = 2;
 const allBits: u64 = ~0;
 

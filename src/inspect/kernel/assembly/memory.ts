@@ -6,8 +6,8 @@ export const textBytesMax: i32 = 65536;
 /** The address of the flags: a byte for each 64 of the text. */
 export const blocksAt: i32 = textAt + textBytesMax + 64;
 /**
- * Bytes that a matcher looks at in one go, and the addresses of its lists: one of places, and two of pairs of
- * numbers.
+ * The number of bytes that a matcher looks at in one go, and the addresses of its lists: one of places, and
+ * two of pairs of numbers.
  */
 export const goBytes: i32 = 2048;
 export const placesAt: i32 = blocksAt + textBytesMax / 64;

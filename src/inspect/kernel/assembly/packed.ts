@@ -8,7 +8,7 @@ import { byteAt } from './traits';
  * never too seldom.
  */
 
-/** Bytes that are decoded for these tests. */
+/** The number of bytes that are decoded for these tests. */
 const headBytes: i32 = 36;
 const notInCode: i32 = 0xff;
 

@@ -33,8 +33,8 @@ const segmentsMax: i32 = 8;
 /** The least number of changes between kinds in ten characters of a run that is not made of words. */
 const changesOfTen: i32 = 3;
 /**
- * Characters that are looked at together, and characters from one look to the next. The second step is for
- * text, parts of which stand in two looks.
+ * The numbers of characters that are looked at together, and from one look to the next. The second step is
+ * for text, parts of which stand in two looks.
  */
 const windowBytes: i32 = 64;
 const windowStep: i32 = 40;
