@@ -135,11 +135,13 @@ class ForwardedRequest {
     this.#exchange.collect({ bytesMax, room, timeoutMs }, { done, failed });
   }
 
-  #receiveGrpc(head: RequestHead, { tenantId, target }: Addressed, toCall: ToCall): void {
+  #receiveGrpc(head: RequestHead, { tenantId, owner, target }: Addressed, toCall: ToCall): void {
     const bodyless = () => toCall(noBody);
     const bytesMax = bodyBytesMaxOf(this.#gate, tenantId, { bodyless, target, isOneOfMany: true });
+    const { isShared } = this.#gate.tenants.connectionBounds(tenantId);
     receiveGrpc(this.#entrance.gate, this.#exchange, head, {
       bytesMax,
+      room: this.#entrance.bodies.roomFor(this.#exchange.answer, owner, isShared),
       toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
       judge: (call, further) => this.#judge(call, further),
       failed: (error) => this.#rejectEarly(bodyless(), error),

@@ -1,6 +1,7 @@
 import { type GatewayError, toGatewayError } from '../core/errors.ts';
 import type { BodySink, StreamedBody } from '../wire/client/carrier.ts';
 import { frameOf } from '../wire/grpc/grpc-prefix.ts';
+import type { BodyRoom } from '../wire/server/body-ledger.ts';
 import type { Exchange, Flow, Receiver } from '../wire/server/exchange.ts';
 import type { GrpcMessage } from '../wire/server/grpc/messages.ts';
 import { cutShort } from '../wire/server/request-problems.ts';
@@ -37,10 +38,16 @@ const headAloneMs = 200;
 const noBytes = Buffer.alloc(0);
 const nothing = { frame: noBytes, payload: noBytes };
 
+interface GrpcBodyOptions extends CodedMessagesOptions {
+  /** Room for what is held of the messages. */
+  readonly room: Pick<BodyRoom, 'keep'>;
+}
+
 export class GrpcBody implements Receiver, StreamedBody {
   moves = 0;
   isEnded = false;
   readonly #events: GrpcBodyEvents;
+  readonly #room: GrpcBodyOptions['room'];
   readonly #messages: CodedMessages;
   #phase: 'opening' | 'judging' | 'open' | 'over' = 'opening';
   #flow: Flow | undefined;
@@ -50,8 +57,9 @@ export class GrpcBody implements Receiver, StreamedBody {
   #firstFrame: Buffer = noBytes;
   #pump: MessagePump | undefined;
 
-  constructor(options: CodedMessagesOptions, events: GrpcBodyEvents) {
+  constructor(options: GrpcBodyOptions, events: GrpcBodyEvents) {
     this.#events = events;
+    this.#room = options.room;
     this.#messages = new CodedMessages(options);
   }
 
@@ -72,7 +80,10 @@ export class GrpcBody implements Receiver, StreamedBody {
     if (this.#phase === 'over') return;
     this.moves++;
     this.#messages.push(chunk);
-    if (this.#phase === 'opening') this.#open();
+    // While the first message is judged nothing else comes in than this chunk.
+    const refusal = this.#phase === 'judging' ? undefined : this.#room.keep(this.#messages.heldBytes);
+    if (refusal) this.failed(refusal);
+    else if (this.#phase === 'opening') this.#open();
     else {
       void this.#pump?.run();
       if (this.#pump?.isRunning || this.#phase !== 'open') this.#flow?.pause();
@@ -154,6 +165,8 @@ export class GrpcBody implements Receiver, StreamedBody {
   }
 
   #sent(): void {
+    const refusal = this.#room.keep(this.#messages.heldBytes);
+    if (refusal) throw refusal;
     if (!this.#hasArrived) this.#flow?.resume();
     else if (this.isMidway) throw cutShort();
     else {

@@ -7,6 +7,7 @@ import type { Forwarding, RelayOptions } from '../wire/client/relay.ts';
 import type { UpstreamRequest } from '../wire/client/upstream.ts';
 import { frameOf } from '../wire/grpc/grpc-prefix.ts';
 import { fieldOf } from '../wire/http1/headers.ts';
+import type { BodyRoom } from '../wire/server/body-ledger.ts';
 import { refusalHeaders } from '../wire/server/decision-headers.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { failureFields, GrpcAnswer } from '../wire/server/grpc/answer.ts';
@@ -20,6 +21,7 @@ const noBytes = Buffer.alloc(0);
 interface Receiving {
   /** Bytes that one message may have. */
   readonly bytesMax: number;
+  readonly room: BodyRoom;
   /** Returns the call as it is judged first. */
   toCall(body: Buffer, contentEncoding: string): ReceivedCall;
   judge(call: ReceivedCall, further: FurtherBody): void;
@@ -48,11 +50,11 @@ export function receiveGrpc(
   gate: () => EntranceGate,
   exchange: Exchange,
   head: GrpcHead,
-  { bytesMax, toCall, judge, failed, way }: Receiving,
+  { bytesMax, room, toCall, judge, failed, way }: Receiving,
 ): void {
   const encoding = fieldOf(head.headers, 'grpc-encoding');
   const body = new GrpcBody(
-    { bytesMax, encoding },
+    { bytesMax, encoding, room },
     {
       opened: (opening) => {
         const call = toCall(opening.body, opening.contentEncoding);

@@ -14,6 +14,8 @@ export interface CodedMessagesOptions {
 /** Takes the messages out of the body of a call, counts them, and knows how they are coded. */
 export class CodedMessages {
   count = 0;
+  /** Bytes of the message that was asked for last: it is judged and sent before the next one. */
+  #takenBytes = 0;
   readonly #encoding: string;
   readonly #reader: MessageReader;
 
@@ -31,12 +33,17 @@ export class CodedMessages {
     return !this.#reader.hasUnread && !this.isMidway;
   }
 
+  get heldBytes(): number {
+    return this.#takenBytes + this.#reader.heldBytes;
+  }
+
   push(chunk: Buffer): void {
     this.#reader.push(chunk);
   }
 
   next(): GrpcMessage | undefined {
     const message = this.#reader.next();
+    this.#takenBytes = message?.frame.length ?? 0;
     if (message) this.count++;
     return message;
   }

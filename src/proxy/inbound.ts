@@ -19,6 +19,7 @@ import { classifyAs } from '../decision/stages/classify.ts';
 import { whyBlocked } from '../wire/client/reach/guard.ts';
 import { isGrpcType } from '../wire/grpc/grpc-type.ts';
 import { whyHidesRequest } from '../wire/http1/body-as-request.ts';
+import type { BodyRoom } from '../wire/server/body-ledger.ts';
 import { clientAddressOf } from '../wire/server/client-address.ts';
 import type { BodyBounds } from '../wire/server/collect.ts';
 import { type ConnectionOwner, claimRequest } from '../wire/server/connections.ts';
@@ -203,10 +204,10 @@ async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): 
     target,
     isOneOfMany: isGrpc,
   });
+  const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
   if (exchange.hasBody && isGrpc)
-    await receiveMessages(gate, held, passing, { bodyless: bodyless(), bytesMax, turnBack });
+    await receiveMessages(gate, held, passing, { bodyless: bodyless(), bytesMax, room, turnBack });
   else {
-    const room = held.bodies.roomFor(exchange.answer, owner, bounds.isShared);
     const timeoutMs = gate.tenants.find(route.tenantId)?.bodyTimeoutMs;
     const body = exchange.hasBody
       ? await readBody(exchange, { bytesMax, room, timeoutMs }).catch(turnBack)
@@ -226,6 +227,7 @@ async function passOn(gate: EntranceGate, held: InboundHeld, passing: Passing): 
 interface GrpcArrival {
   readonly bodyless: ReceivedCall;
   readonly bytesMax: number;
+  readonly room: BodyRoom;
   turnBack(error: unknown): Promise<never>;
 }
 
@@ -234,12 +236,13 @@ function receiveMessages(
   gate: EntranceGate,
   held: InboundHeld,
   passing: Passing,
-  { bodyless, bytesMax, turnBack }: GrpcArrival,
+  { bodyless, bytesMax, room, turnBack }: GrpcArrival,
 ): Promise<void> {
   const { exchange, route, path, gateNow, toCall } = passing;
   return new Promise((resolve, reject) =>
     receiveGrpc(gateNow, exchange, bodyless, {
       bytesMax,
+      room,
       toCall: (body, contentEncoding) => toCall(body, bytesMax, contentEncoding),
       judge: (call, further) => void judge(gate, held, passing, { call, further }).then(resolve, reject),
       failed: (error) => void turnBack(error).catch(reject),

@@ -7,6 +7,8 @@ import { ResponseInspector } from '../response/inspector.ts';
 import { blocked, type ResponseRules, redactedHead, sanitized } from '../response/rules.ts';
 import type { ResponseHead } from '../wire/http1/head.ts';
 import { fieldOf, toClientHeaders } from '../wire/http1/headers.ts';
+import type { BodyLedger } from '../wire/server/body-ledger.ts';
+import { ownerOf } from '../wire/server/connections.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { acceptOf, hasItem, isKey, itemsOf, webSocketVersion } from '../wire/websocket/handshake.ts';
 import { Peer } from '../wire/websocket/peer.ts';
@@ -30,7 +32,7 @@ interface WebSocketWay {
 
 export type WebSockets = ReturnType<typeof createWebSockets>;
 
-export function createWebSockets(gate: () => EntranceGate, log: Log) {
+export function createWebSockets(gate: () => EntranceGate, bodies: BodyLedger, log: Log) {
   const relays = new Set<WebSocketRelay>();
   let isDraining = false;
 
@@ -42,6 +44,11 @@ export function createWebSockets(gate: () => EntranceGate, log: Log) {
     if (!rules) throw new GatewayError('INVALID_KEY', 'The key is not valid.');
     const fields = admitHandshake(inspector, rules, toClientFields(opened, current.names.requestPrefix));
     const maxMessageBytes = rules.tenant.maxWsMessageBytes;
+    const { isShared } = current.tenants.connectionBounds(rules.tenant.id);
+    const newKeep = (): ((bytes: number) => boolean) => {
+      const room = bodies.roomFor(exchange.answer, ownerOf(rules.identity), isShared);
+      return (bytes) => room.keep(bytes) === undefined;
+    };
     const relay = new WebSocketRelay({
       gate,
       call,
@@ -51,8 +58,8 @@ export function createWebSockets(gate: () => EntranceGate, log: Log) {
       scrub,
       log,
       // The connection to the agent is taken over last: until then the call can still be refused.
-      upstream: new Peer(connection, { isServer: false, maxMessageBytes }),
-      agent: new Peer(exchange.switchProtocols(fields), { isServer: true, maxMessageBytes }),
+      upstream: new Peer(connection, { isServer: false, maxMessageBytes, keep: newKeep() }),
+      agent: new Peer(exchange.switchProtocols(fields), { isServer: true, maxMessageBytes, keep: newKeep() }),
     });
     relays.add(relay);
     void relay.run().then(() => relays.delete(relay));

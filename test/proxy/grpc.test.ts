@@ -553,6 +553,28 @@ t.test('agents share no session with an upstream, whatever agent their calls nam
   t.not(sessions.get('/other'), sessions.get('/first'));
 });
 
+t.test('messages that are not whole count among the bodies of their agent', async (t) => {
+  const { session, sendSecond, sendFirst } = await startFrameLab(t, {
+    max_body_bytes: '700KB',
+    max_body_bytes_total: '1MB',
+  });
+  const message = frame('x'.repeat(600_000));
+  const part = message.subarray(0, 550_000);
+  const first = session.request({ ...grpcPost, ':path': '/first' });
+  first.write(frame('hello'));
+  await once(first, 'data');
+  first.write(part);
+  first.resume();
+  while ((await sendFirst('/second', message)).status !== 503);
+  const refused = await sendSecond('/third', message);
+  t.match(refused.trailers, { 'grpc-status': '14', 'grpc-message': /max_body_bytes_total/ });
+  first.write(message.subarray(part.length));
+  for (let count = 0; count < 3; count++) first.write(message);
+  first.end();
+  t.match((await answerOf(first)).trailers, { 'grpc-status': '0' }, 'one after the other they have room');
+  t.match(await sendFirst('/fourth', message), { status: 200 });
+});
+
 /** Keeps what arrives on each stream, and answers each chunk of it with its length. */
 async function startFrameLab(t: Test, limits: object = {}) {
   const arrived = new Map<string, Buffer>();

@@ -748,6 +748,38 @@ t.test('an upstream that breaks off is not taken for one that has ended', async 
   t.not((await closed).code, 1000);
 });
 
+t.test('messages that are not whole count among the bodies of their agent', async (t) => {
+  const { open } = await startLab(t, {
+    config: { limits: { max_body_bytes_total: '1MB' } },
+    onSocket: (socket) => socket.on('message', (data: Buffer) => socket.send(String(data.length))),
+  });
+  const part = 'x'.repeat(600_000);
+  const [first, second] = [await open(), await open()];
+  for (const { socket } of [first, second]) socket.send(part, { fin: false });
+  const closed = await Promise.race(
+    [first, second].map(async (client) => ({ client, ...(await client.closed) })),
+  );
+  t.equal(closed.code, 1013);
+  const left = closed.client === first ? second : first;
+  for (let count = 0; count < 3; count++) {
+    left.socket.send('', { fin: true });
+    t.equal((await left.next()).text, '600000');
+    if (count < 2) left.socket.send(part, { fin: false });
+  }
+  const third = await open();
+  third.socket.send(part);
+  t.equal((await third.next()).text, '600000', 'what has gone on counts no more');
+});
+
+t.test('what an upstream sends counts among the bodies of the agent that has called it', async (t) => {
+  const { open } = await startLab(t, {
+    config: { limits: { max_body_bytes_total: '1MB' } },
+    onSocket: (socket) => socket.send('x'.repeat(600_000), { fin: false }),
+  });
+  const closed = await Promise.race([await open(), await open()].map((it) => it.closed));
+  t.equal(closed.code, 1013);
+});
+
 t.test('a key holds no more connections than it may', async (t) => {
   const { open, connect } = await startLab(t, { config: { limits: { max_connections_per_agent: 2 } } });
   await open();

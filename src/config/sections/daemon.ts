@@ -119,7 +119,7 @@ export const limits = section({
   max_body_bytes_total: size(65_536, 64 * gigabyte)
     .prefault('64MB')
     .describe(
-      'Bytes of bodies that are held at once for one agent, of each worker; four times as many for all agents. Further ones are answered GATEWAY_BUSY. Bodies of up to 64 KB do not count.',
+      'Bytes of bodies and messages that are held at once for one agent, of each worker; four times as many for all agents. Further ones are answered GATEWAY_BUSY, and close a WebSocket with 1013. Those of up to 64 KB do not count.',
     ),
   max_decoded_bytes: size()
     .prefault('8MB')

@@ -48,9 +48,9 @@ export class Servers {
     this.#tls = tls;
     this.#log = log;
     this.#connectionsOf = { proxy: newConnections(gate), control: newConnections(gate) };
-    this.#webSockets = createWebSockets(gate, log);
     this.#standing = createStanding(gate, log);
     this.#bodies = createBodyLedger(() => this.#limits().maxBodyBytesTotal);
+    this.#webSockets = createWebSockets(gate, this.#bodies, log);
     const forward = createForward(
       gate,
       {

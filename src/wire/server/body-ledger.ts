@@ -5,7 +5,7 @@ import type { Closable } from './closable.ts';
 import type { ConnectionOwner } from './connections.ts';
 
 /*
- * Counts how many bytes of bodies the daemon holds at one time. A body counts from when it begins to be kept
+ * Counts how many bytes of bodies and messages the daemon holds at one time. A body counts from when it begins to be kept
  * until its call has ended. It is held for as long: it may wait for a reader, for an upstream, or for the end
  * of a streamed answer. Each agent has the room that the configuration says, and all agents together have a
  * few times as much. Where there are several tenants, none holds more than stays free for others.
@@ -23,6 +23,11 @@ export interface BodyRoom {
    * call keeps its room until it ends.
    */
   hold(bytes: number): GatewayError | undefined;
+  /**
+   * Takes room for the `bytes` bytes of messages that are held now, and gives back what was taken for others.
+   * Returns the error where there is none.
+   */
+  keep(bytes: number): GatewayError | undefined;
 }
 
 export type BodyLedger = ReturnType<typeof createBodyLedger>;
@@ -66,22 +71,23 @@ export function createBodyLedger(perAgentMax: () => number) {
      */
     roomFor(answer: Closable, owner: ConnectionOwner, isShared: boolean): BodyRoom {
       let own = 0;
-      return {
-        hold(bytes) {
-          if (bytes <= uncountedBytesMax || bytes <= own || answer.destroyed) return undefined;
-          if (bytes > perAgentMax()) return neverFits(bytes, perAgentMax());
-          const refusal = whyNone(owner, isShared, bytes - own);
-          if (refusal) return refusal;
-          if (own === 0)
-            answer.once('close', () => {
-              change(owner, -own);
-              own = 0;
-            });
-          change(owner, bytes - own);
-          own = bytes;
-          return undefined;
-        },
+      let isWatched = false;
+      const set = (bytes: number): void => {
+        change(owner, bytes - own);
+        own = bytes;
       };
+      function keep(bytes: number): GatewayError | undefined {
+        const counted = bytes <= uncountedBytesMax ? 0 : bytes;
+        if (counted === own || answer.destroyed) return undefined;
+        if (counted > perAgentMax()) return neverFits(counted, perAgentMax());
+        const refusal = counted > own ? whyNone(owner, isShared, counted - own) : undefined;
+        if (refusal) return refusal;
+        if (!isWatched) answer.once('close', () => set(0));
+        isWatched = true;
+        set(counted);
+        return undefined;
+      }
+      return { keep, hold: (bytes) => (bytes <= own ? undefined : keep(bytes)) };
     },
   };
 }

@@ -23,10 +23,13 @@ interface PeerOptions {
    */
   readonly isServer: boolean;
   readonly maxMessageBytes: number;
+  /** Takes room for so many bytes, which are all that is held of messages now; false where there is none. */
+  keep(bytes: number): boolean;
 }
 
 const noStatus = 1005;
 const protocolError = 1002;
+const tryAgainLater = 1013;
 const codes: Readonly<Record<string, number>> = {
   WS_ERR_INVALID_UTF8: 1007,
   WS_ERR_TOO_MANY_BUFFERED_PARTS: 1009,
@@ -48,6 +51,11 @@ export class Peer {
   readonly #socket: Duplex;
   readonly #isServer: boolean;
   readonly #receiver: Receiver;
+  readonly #keep: PeerOptions['keep'];
+  /** Bytes of the message that is not whole. */
+  #partBytes = 0;
+  /** Bytes of the message that was given out last: it is held until the next one is asked for. */
+  #givenBytes = 0;
   /** Messages and the like that came in one chunk, and that nobody has asked for yet. */
   readonly #waiting: Incoming[] = [];
   #wanted: ((incoming: Incoming) => void) | undefined;
@@ -58,10 +66,11 @@ export class Peer {
   #hasClosed = false;
 
   /** Hears all events of the connection from now on. */
-  constructor(socket: Duplex, { isServer, maxMessageBytes }: PeerOptions) {
+  constructor(socket: Duplex, { isServer, maxMessageBytes, keep }: PeerOptions) {
     socket.pause();
     this.#socket = socket;
     this.#isServer = isServer;
+    this.#keep = keep;
     this.#receiver = new Receiver({
       isServer,
       maxPayload: maxMessageBytes,
@@ -87,6 +96,7 @@ export class Peer {
   /** Returns the next message. Messages are asked for one at a time, and none after the last. */
   next(): Promise<Incoming> {
     const incoming = this.#waiting.shift();
+    this.#given(incoming);
     if (incoming) return Promise.resolve(incoming);
     if (this.#socket.destroyed) return Promise.resolve({ kind: 'gone' });
     return new Promise((resolve) => {
@@ -140,7 +150,9 @@ export class Peer {
     if (this.#isOver) return;
     // The frames of one chunk all arrive at once. The next chunk can be put off until somebody asks for it.
     this.#socket.pause();
+    this.#partBytes += chunk.length;
     this.#receiver.write(chunk);
+    if (!this.#keep(this.#givenBytes + this.#partBytes)) this.#last({ kind: 'broken', code: tryAgainLater });
     if (this.#wanted && !this.#isOver && !this.#receiver.errored) this.#socket.resume();
   }
 
@@ -154,8 +166,18 @@ export class Peer {
     if (this.#isOver) return;
     const wanted = this.#wanted;
     this.#wanted = undefined;
-    if (wanted) wanted(incoming);
-    else this.#waiting.push(incoming);
+    this.#partBytes = 0;
+    if (!wanted) this.#waiting.push(incoming);
+    else {
+      this.#given(incoming);
+      wanted(incoming);
+    }
+  }
+
+  /** Counts a message that is given out, in place of the one before it. */
+  #given(incoming: Incoming | undefined): void {
+    this.#givenBytes = incoming?.kind === 'message' ? incoming.data.length : 0;
+    this.#keep(this.#givenBytes + this.#partBytes);
   }
 
   #write(opcode: number, data: Buffer): Promise<void> {

@@ -55,6 +55,23 @@ t.test('a body that comes in pieces takes as much as has come, once', async (t) 
   t.equal(ledger.heldBytes, 2 * megabyte);
 });
 
+t.test('messages take as much as is held of them, and give the rest back', async (t) => {
+  const { ledger, roomOf } = open();
+  const { room, answer } = roomOf('a');
+  for (const held of [megabyte, 3 * megabyte, 2 * megabyte]) {
+    t.equal(room.keep(held), undefined);
+    t.equal(ledger.heldBytes, held);
+  }
+  t.match(roomOf('a').room.keep(3 * megabyte), { code: 'GATEWAY_BUSY' });
+  t.match(room.keep(perAgent + 1), { code: 'PAYLOAD_TOO_LARGE' });
+  t.equal(room.keep(uncountedBytesMax), undefined);
+  t.equal(ledger.heldBytes, 0, 'short ones are not counted');
+  t.equal(answer.listenerCount('close'), 1);
+  room.keep(megabyte);
+  answer.close();
+  t.equal(ledger.heldBytes, 0);
+});
+
 t.test('all that a call has taken is given back when its answer closes, however it ends', async (t) => {
   const { ledger, roomOf } = open();
   const { room, answer } = roomOf('a');

@@ -42,6 +42,10 @@ export class MessageReader {
     return this.#unread.length > 0;
   }
 
+  get heldBytes(): number {
+    return this.#frame.length + this.#unread.length;
+  }
+
   push(chunk: Buffer): void {
     this.#unread = this.#unread.length === 0 ? chunk : Buffer.concat([this.#unread, chunk]);
   }
