@@ -131,10 +131,10 @@ const batch = z.strictObject({
   /** The field of a request's own body whose content stands as the body in the batch. */
   wrap: z.string().optional(),
   /**
-   * Tells whether the paths of the requests stand below the batch's path without its last segment; else they
-   * are whole.
+   * Tells below what the paths of the requests stand: the batch's path without its last segment (true), or
+   * another path, which they may have themselves. Else they are whole.
    */
-  below: z.boolean().default(false),
+  below: z.union([z.boolean(), z.string().regex(/^(?:\/[\w.-]+)+$/, 'must be a path')]).default(false),
 });
 
 /**

@@ -112,7 +112,7 @@ interface Described {
  * Makes a request to the host of the batch, whatever host its URL names: the vendor sends it there. Returns
  * undefined where the target is none.
  */
-function requestAt(around: Request, below: boolean, described: Described): Request | undefined {
+function requestAt(around: Request, below: Batch['below'], described: Described): Request | undefined {
   const { method, url, fields, text = '' } = described;
   const { scheme, host, port, path } = around.target;
   if (scheme !== 'http' && scheme !== 'https') return undefined;
@@ -120,7 +120,8 @@ function requestAt(around: Request, below: boolean, described: Described): Reque
   const written = url.slice(own.length);
   const rooted = written.startsWith('/') ? written : `/${written}`;
   const aroundPath = path.split('?', 1)[0]?.replace(/\/+$/, '') ?? '';
-  const base = below && own === '' ? aroundPath.slice(0, aroundPath.lastIndexOf('/')) : '';
+  const above = typeof below === 'string' ? below : aroundPath.slice(0, aroundPath.lastIndexOf('/'));
+  const base = below && own === '' && !`${rooted}/`.startsWith(`${below}/`) ? above : '';
   const [contentType = text === '' ? '' : 'application/json'] = headerValues(fields, 'content-type');
   // Nobody can tell what the vendor makes of a text that is no path.
   const target = ifValid(() => targetWithin(scheme, host, port, `${base}${rooted}`.replaceAll(' ', '%20')));
