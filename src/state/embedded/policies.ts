@@ -5,6 +5,7 @@ import {
   archived,
   isActive,
   nextVersion,
+  versionBytesMax,
   versionsKept,
   versionsOn,
   withArchived,
@@ -38,6 +39,19 @@ function createPolicyTable(db: Database) {
     'DELETE FROM policies WHERE tenant_id = ? AND name = ? AND env_name = ? AND version <= ?',
   );
 
+  const shedOld = db.prepare(`
+    DELETE FROM policies WHERE rowid IN (
+      SELECT id FROM (
+        SELECT rowid AS id, sum(octet_length(record)) OVER (ORDER BY rowid DESC) - octet_length(record) AS later
+        FROM policies WHERE tenant_id = ?
+      ) WHERE later >= ?
+    ) AND EXISTS (
+      SELECT 1 FROM policies AS later
+      WHERE later.tenant_id = policies.tenant_id AND later.name = policies.name
+        AND later.env_name = policies.env_name AND later.version > policies.version
+    )
+  `);
+
   /** Returns the latest version of each policy, archived ones too. */
   const load = (tenantId: string): PolicyRecord[] => latestOfAll.all(tenantId).map(recordOf<PolicyRecord>);
 
@@ -49,6 +63,7 @@ function createPolicyTable(db: Database) {
   function write(record: PolicyRecord): void {
     const { tenantId, name, envName, version } = record;
     put.run(tenantId, name, envName ?? allEnvironments, version, JSON.stringify(record));
+    shedOld.run(tenantId, versionBytesMax);
   }
 
   function drop({ tenantId, name, envName, version }: PolicyRecord, upTo = version): void {
@@ -84,7 +99,7 @@ export function createEmbeddedPolicies({ db, commits, audit }: Disk): PolicyStor
       const work = () => {
         const done = archived(archive, table.load(tenantId));
         if (!done) return undefined;
-        if (done.forgotten) table.drop(done.forgotten);
+        for (const it of done.forgotten) table.drop(it);
         table.write(done.record);
         audit.append(withArchived(event, done.record));
         return done.record;

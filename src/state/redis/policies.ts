@@ -3,6 +3,7 @@ import {
   archived,
   isActive,
   nextVersion,
+  versionBytesMax,
   versionsKept,
   versionsOn,
   withArchived,
@@ -50,7 +51,7 @@ export function createRedisPolicies({ connection, names, commits, revisions }: L
       commits.write(archive.tenantId, async (change) => {
         const done = archived(archive, await latestFor(change, archive.tenantId));
         if (!done) return undefined;
-        if (done.forgotten) forget(change, done.forgotten);
+        for (const it of done.forgotten) forget(change, it);
         put(change, done.record);
         change.audit(withArchived(event, done.record));
         return done.record;
@@ -73,6 +74,8 @@ export function createRedisPolicies({ connection, names, commits, revisions }: L
       const fields = versions.map((it) => versionField(name, envName, it));
       const texts = await readMany(connection, policyVersions, fields);
       const found = texts.flatMap((it) => toRecord<PolicyRecord>(it) ?? []);
+      // The latest one stands, however old it is.
+      if (last && last.version === newest && found[0]?.version !== newest) found.unshift(last);
       return cutPage(found, most, (last) => String(last.version));
     },
   };
@@ -80,9 +83,12 @@ export function createRedisPolicies({ connection, names, commits, revisions }: L
 
 function put(change: Change, record: PolicyRecord): void {
   const { name, envName, version } = record;
-  const { policies, policyVersions } = change.names;
+  const { policies, policyVersions, policyVersionSizes } = change.names;
+  const field = versionField(name, envName, version);
   change.putRecord(policies, fieldOf(name, envName), record);
-  change.putRecord(policyVersions, versionField(name, envName, version), record);
+  change.putRecord(policyVersions, field, record);
+  const bytes = Buffer.byteLength(JSON.stringify(record));
+  change.amass(policyVersionSizes, field, { bytes, bytesMax: versionBytesMax, records: policyVersions });
   change.drop(policyVersions, versionField(name, envName, version - versionsKept));
   change.revise('policies');
 }

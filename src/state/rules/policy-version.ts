@@ -1,14 +1,20 @@
 import type { AuditEvent, Page, PolicyApply, PolicyArchive, PolicyRecord } from '../store.ts';
 import { toCanonicalJson } from './canonical-json.ts';
 import { notACursor } from './cursor.ts';
-import { checkBounds } from './policy-bounds.ts';
+import { charsMax, checkBounds } from './policy-bounds.ts';
 
 /** The versions kept of each policy; the numbers of older ones are not given again. */
 export const versionsKept = 1_000;
 /**
- * The limit of a tenant's archived policies. Beyond it, the first one archived goes with all its versions.
+ * The size of the versions of all policies of a tenant. Those that so much was written after go, but for the
+ * latest of each policy.
+ */
+export const versionBytesMax = 20_000_000;
+/**
+ * The limits of a tenant's archived policies. Beyond them, the first ones archived go with all their versions.
  */
 export const archivedMax = 200;
+export const archivedCharsMax = charsMax;
 
 /** The limit of versions on a page, since a version may have a million characters. */
 const versionsPerPage = 50;
@@ -46,24 +52,29 @@ export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRec
 
 interface Archived {
   readonly record: PolicyRecord;
-  /** The archived policy that makes room for it; undefined where none must. */
-  readonly forgotten: PolicyRecord | undefined;
+  /** The archived policies that make room for it. */
+  readonly forgotten: readonly PolicyRecord[];
 }
 
 /**
- * Returns the archived version, and the policy that makes room for it; undefined where there is nothing to
+ * Returns the archived version, and the policies that make room for it; undefined where there is nothing to
  * archive.
  */
 export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]): Archived | undefined {
   const standing = latest.find(at(archive));
   if (!standing || !isActive(standing)) return undefined;
-  const older = latest.filter((it) => !isActive(it));
-  const [first] = older.sort((a, b) => (a.archivedAtMs ?? 0) - (b.archivedAtMs ?? 0));
-  return {
-    record: { ...standing, archivedAtMs: archive.nowMs },
-    forgotten: older.length >= archivedMax ? first : undefined,
-  };
+  const newestFirst = latest
+    .filter((it) => !isActive(it))
+    .sort((a, b) => (b.archivedAtMs ?? 0) - (a.archivedAtMs ?? 0));
+  let chars = charsOf(standing);
+  const forgotten = newestFirst.filter((it, nth) => {
+    chars += charsOf(it);
+    return nth + 1 >= archivedMax || chars > archivedCharsMax;
+  });
+  return { record: { ...standing, archivedAtMs: archive.nowMs }, forgotten };
 }
+
+const charsOf = ({ rules }: PolicyRecord): number => JSON.stringify(rules).length;
 
 export const withArchived = (event: AuditEvent, { version }: PolicyRecord): AuditEvent => ({
   ...event,

@@ -1,5 +1,10 @@
 import { charsMax, policiesMax, rulesMax, valuesMax } from '../../../src/state/rules/policy-bounds.ts';
-import { archivedMax, versionsKept } from '../../../src/state/rules/policy-version.ts';
+import {
+  archivedCharsMax,
+  archivedMax,
+  versionBytesMax,
+  versionsKept,
+} from '../../../src/state/rules/policy-version.ts';
 import type { PolicyApply, PolicyArchive } from '../../../src/state/store.ts';
 import { noonMs, policyApply } from '../records.ts';
 import { firstPage, ofScripts, rubbishCursors, type SuitePart, type Tenant, walk } from './lab.ts';
@@ -259,5 +264,39 @@ export const policies: SuitePart = async (t, { store, hints, ...lab }) => {
     const kept = async (name: string) =>
       (await store.policyVersions(many.tenantId, name, null, firstPage)).items.length;
     t.same([await kept('p0'), await kept('p1'), await kept('p2')], [0, 0, 1], 'the first ones are forgotten');
+
+    const large = await lab.tenant();
+    const wide = [{ action: 'DENY', tag: 'x'.repeat(archivedCharsMax / 2 - 100) }];
+    for (const [at, name] of ['a', 'b', 'c'].entries()) {
+      await apply(large, { name, rules: wide });
+      await archive(large, { name, nowMs: noonMs + at });
+    }
+    const rest = ['a', 'b', 'c'].map((name) => store.policyVersions(large.tenantId, name, null, firstPage));
+    t.same(
+      (await Promise.all(rest)).map(({ items }) => items.length),
+      [0, 1, 1],
+      'by their size as well',
+    );
+  });
+
+  await ofItsScripts('of all versions of a tenant the newest are kept, and the latest of each', async (t) => {
+    const acme = await lab.tenant();
+    const rules = [{ action: 'DENY', tag: 'x'.repeat(charsMax - 10_000) }];
+    // The one that passes the bound still stands.
+    const fits = Math.floor(versionBytesMax / charsMax) + 1;
+    for (let at = 0; at < 3; at += 1) await apply(acme, { name: 'calm' });
+    for (let at = 0; at < fits + 2; at += 1) await apply(acme, { rules });
+    const versions = (await versionsOf(acme)).map((it) => it.version);
+    t.same(
+      versions,
+      Array.from({ length: fits }, (_, at) => fits + 2 - at),
+    );
+    const calm = await store.policyVersions(acme.tenantId, 'calm', null, firstPage);
+    t.same(
+      calm.items.map((it) => it.version),
+      [3],
+    );
+    t.match(await store.policyByName(acme.tenantId, 'calm', null), { version: 3 });
+    t.match(await apply(acme, { name: 'calm' }), { version: 4 }, 'numbers go on');
   });
 };

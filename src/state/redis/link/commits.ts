@@ -37,6 +37,8 @@ export interface Change {
   /** Adds a member that counts until `untilMs`, and removes those that ended before `fromMs`. */
   enter(key: string, id: string, time: { readonly fromMs: number; readonly untilMs: number }): void;
   leave(key: string, id: string): void;
+  /** Notes the size of a record. Records go that `bytesMax` have been noted after. */
+  amass(key: string, field: string, size: Size): void;
   /**
    * Notes the end of a record, and removes some that have ended long ago. So the record goes when later ones
    * are written.
@@ -50,6 +52,12 @@ export interface Change {
    */
   seedRevision(): void;
   audit(event: AuditEvent): void;
+}
+
+interface Size {
+  readonly bytes: number;
+  readonly bytesMax: number;
+  readonly records: string;
 }
 
 interface Ending {
@@ -144,6 +152,9 @@ export class Commits {
         writes.push(['ended', key, String(fromMs), ''], ['ending', key, String(untilMs), id]);
       },
       leave: (key, id) => writes.push(['leave', key, id, '']),
+      amass(key, field, { bytes, bytesMax, records }) {
+        writes.push(['grow', key, String(bytes), field], ['shed', key, String(bytesMax), '', [records]]);
+      },
       endRecord({ key, index, records, place, endsAtMs, beforeMs, most }) {
         writes.push(['ending', key, String(endsAtMs), place]);
         writes.push(['prune', key, `${beforeMs} ${most}`, '', [index, records]]);

@@ -22,6 +22,8 @@ const recordNames = (tag: string) => ({
   agents: `${tag}agents`,
   policies: `${tag}policies`,
   policyVersions: `${tag}policies:versions`,
+  /** Versions in the order in which they were written, each by the bytes of all up to it. */
+  policyVersionSizes: `${tag}policies:versions:by-size`,
   incidents: `${tag}incidents`,
   credentials: `${tag}credentials`,
   routes: `${tag}routes`,

@@ -10,6 +10,8 @@
 --   index place       a record's place in an index by time
 --   trim most records   beyond `most` places the oldest of an index go, with their records
 --   ending ms member, ended ms, leave member   members that have an end
+--   grow bytes field, shed most records   fields by the bytes of all up to each; those that `most` came after go,
+--                     with their records
 --   prune 'ms most' 'index records'   some records that ended before go, while there are more than `most`,
 --                     with 'concerns:<id>' and the fields that 'link:<id>' and 'denial:<id>' name
 
@@ -58,6 +60,22 @@ end
 function writes.ending(key, atMs, member) redis.call('ZADD', key, atMs, member) end
 function writes.ended(key, atMs) redis.call('ZREMRANGEBYSCORE', key, '-inf', atMs) end
 function writes.leave(key, member) redis.call('ZREM', key, member) end
+
+local function bytesIn(key)
+  return tonumber(redis.call('ZRANGE', key, 0, 0, 'REV', 'WITHSCORES')[2]) or 0
+end
+
+function writes.grow(key, bytes, field)
+  redis.call('ZADD', key, string.format('%.0f', bytesIn(key) + tonumber(bytes)), field)
+end
+
+function writes.shed(key, most, records)
+  local bound = string.format('%.0f', bytesIn(key) - tonumber(most))
+  local fields = redis.call('ZRANGE', key, '-inf', bound, 'BYSCORE', 'LIMIT', 0, 1000)
+  if #fields == 0 then return end
+  redis.call('HDEL', KEYS[tonumber(records)], unpack(fields))
+  redis.call('ZREM', key, unpack(fields))
+end
 
 function writes.prune(key, bounds, others)
   local beforeMs, most = string.match(bounds, '^(%S+) (%d+)$')
