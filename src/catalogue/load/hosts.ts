@@ -36,8 +36,8 @@ export function parseHostPattern(text: string): HostPattern | undefined {
     if (part.kind === 'literal' && !/^[a-z0-9_-]+$/.test(part.text)) return undefined;
     labels.push(part);
   }
-  // A pattern that begins with a placeholder all the way up (`{x}.com`) would make half the world a known
-  // tool.
+  // The two last labels must be literals. With a placeholder among them (`{x}.com`), nearly all hosts would
+  // belong to a known tool.
   const isAnchored = labels.slice(0, 2).every((part) => part.kind === 'literal');
   return labels.length >= 2 && isAnchored && under.every((name) => /^[\w.~-]+$/.test(name))
     ? { text, labels, under }

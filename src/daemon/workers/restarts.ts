@@ -1,4 +1,6 @@
-/** The time that a worker must have served to count as well: crashes before it are forgotten. */
+/**
+ * The time that a worker must have served for its slot's earlier crashes to be forgotten, in milliseconds.
+ */
 const wellMs = 60_000;
 /** Bound on the crashes of one slot in a row; the next one ends the daemon. */
 const crashesMax = 5;

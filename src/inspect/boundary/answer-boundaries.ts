@@ -14,8 +14,8 @@ import type { BoundaryReader } from './boundary-reader.ts';
 /** Bound on the paths whose ends are remembered; those that came last are kept. */
 const pathsMax = 32;
 /**
- * The number of bytes of a text that, where it equals the end before it, is taken for the same field again
- * and not for its continuation.
+ * The least number of bytes of a text that counts as the same field again, where it equals the end before it.
+ * A shorter one counts as the field's continuation.
  */
 const sameBytesMin = 8;
 export interface BoundaryFindings {

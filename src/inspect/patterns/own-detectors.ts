@@ -27,8 +27,9 @@ export class OwnWordError extends Error {
 }
 
 /**
- * Returns the detector for the hosts of a glob such as `*.corp.example.com`. `*` matches several characters,
- * dots among them, and `?` one. Throws OwnWordError where such hosts cannot be looked for.
+ * Returns the detector for the hosts of a glob such as `*.corp.example.com`. A `*` matches any number of
+ * characters, dots among them, and a `?` matches one. Throws OwnWordError where such hosts cannot be looked
+ * for.
  */
 export function ownHost(glob: string): Detector {
   const parts = glob.replace(/\*{2,}/g, '*').split(/([*?])/);
