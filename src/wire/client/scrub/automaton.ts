@@ -29,7 +29,9 @@ export function createAutomaton(views: readonly ScrubView[]) {
   const tries = views.map(toTrie);
   const { columns, samples } = toColumns(views);
   // States in which needles are found are the last ones, so that one comparison tells them.
-  const nodes = tries.flat().sort((a, b) => Number(a.needles.length > 0) - Number(b.needles.length > 0));
+  const finds = (node: Node): boolean => node.needles.length > 0;
+  const all = tries.flat();
+  const nodes = [...all.filter((it) => !finds(it)), ...all.filter(finds)];
   nodes.forEach((node, i) => {
     node.state = i * samples.length;
   });
@@ -40,7 +42,7 @@ export function createAutomaton(views: readonly ScrubView[]) {
       tries[i] as Node[],
       samples.map((byte) => meanings[byte] as number),
     );
-  const firstFound = nodes.findIndex((node) => node.needles.length > 0);
+  const firstFound = nodes.findIndex(finds);
   return {
     /** Column of each byte. Bytes that no view tells apart share one. */
     columns,
@@ -67,7 +69,7 @@ function toTrie(view: ScrubView): Node[] {
   for (const node of nodes) {
     for (const [code, child] of node.children) {
       child.fallback = node === root ? root : stepFrom(node.fallback as Node, code, root);
-      child.needles = [...child.needles, ...child.fallback.needles];
+      if (child.fallback.needles.length > 0) child.needles = [...child.needles, ...child.fallback.needles];
       nodes.push(child);
     }
   }
@@ -91,7 +93,7 @@ function stepFrom(start: Node, code: number, root: Node): Node {
  * column.
  */
 function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples: number[] } {
-  const alphabets = views.map((view) => new Set(view.needles.flatMap((it) => [...it])));
+  const alphabets = views.map(alphabetOf);
   const kinds = new Map<string, number>();
   const samples: number[] = [];
   const columns = Uint8Array.from({ length: 256 }, (_, byte) => {
@@ -103,6 +105,12 @@ function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples:
     return kinds.get(kind) as number;
   });
   return { columns, samples };
+}
+
+function alphabetOf({ needles }: ScrubView): ReadonlySet<number> {
+  const alphabet = new Set<number>();
+  for (const needle of needles) for (const code of needle) alphabet.add(code);
+  return alphabet;
 }
 
 /**

@@ -79,13 +79,25 @@ function toView(
   lengthMin: number,
   bytesPerCharacterMax: number,
 ): ScrubView {
-  const folded = texts.map((text) => [...text].map(fold).filter((it) => it !== dropped));
-  const needles = new Map(folded.map((it) => [it.join(), Buffer.from(it)]));
+  const meanings = Int16Array.from({ length: 256 }, (_, code) => fold(code));
+  const folded = texts.map((text) => foldedBy(meanings, text));
+  const needles = new Map(folded.map((it) => [it.toString('latin1'), it]));
   return {
-    meanings: Int16Array.from({ length: 256 }, (_, code) => fold(code)),
+    meanings,
     needles: [...needles.values()].filter((it) => it.length >= lengthMin),
     bytesPerCharacterMax,
   };
+}
+
+/** Returns the meanings of a text's characters. It makes no list of them: a token may have thousands. */
+function foldedBy(meanings: Int16Array, text: Buffer): Buffer {
+  const folded = Buffer.alloc(text.length);
+  let length = 0;
+  for (const code of text) {
+    const meaning = meanings[code] as number;
+    if (meaning !== dropped) folded[length++] = meaning;
+  }
+  return folded.subarray(0, length);
 }
 
 /** Returns the secret with its own escapes undone: `%41` in it may be read as `A`. */
