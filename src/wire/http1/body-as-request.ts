@@ -1,4 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
+import { token } from './field.ts';
 
 /*
  * Bodies that a server may take for requests. There are servers that ignore the body of a GET, and some paths
@@ -15,7 +16,6 @@ const bodyMethods: ReadonlySet<string> = new Set([
 /** Methods whose bodies may begin like a request, as captures and lessons do. */
 const textMethods: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-const methodBytesMax = 64;
 /** Bytes that are searched for a request line. Servers take no longer line for one. */
 const lineBytesMax = 65_536;
 /** Bytes of blanks and empty lines that are skipped. */
@@ -24,8 +24,10 @@ const cr = 0x0d;
 const lf = 0x0a;
 const tab = 0x09;
 const space = 0x20;
-/** Matches a beginning that may be a method. Nearly no body has one. */
-const methodStart = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+[ \t]/;
+/** Tells for each byte whether a method may have it. Servers take methods that nobody knows, of any length. */
+const isOfMethod = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number(token.test(String.fromCharCode(byte))),
+);
 /** Matches a request line of any version. That of HTTP/0.9 names no version, and has no method but GET. */
 const requestLine = /^\S+[ \t][^\r\n]*?HTTP\/\d|^GET[ \t]+[^ \t\r\n]+[ \t]*(?:[\r\n]|$)/i;
 
@@ -52,8 +54,13 @@ function beginsLikeRequest(body: Buffer): boolean {
   let start = 0;
   while (start < startMax && isSkipped(body[start] as number)) start++;
   if (start === skippedBytesMax) return true;
-  const textTo = (length: number): string => body.toString('latin1', start, start + length);
-  return methodStart.test(textTo(methodBytesMax + 1)) && requestLine.test(textTo(lineBytesMax));
+  const lineEnd = Math.min(body.length, start + lineBytesMax);
+  let end = start;
+  while (end < lineEnd && isOfMethod[body[end] as number] === 1) end++;
+  // Nearly no body begins with a word and a blank.
+  const mayBeMethod = end > start && end < lineEnd && isBlank(body[end] as number);
+  return mayBeMethod && requestLine.test(body.toString('latin1', start, lineEnd));
 }
 
-const isSkipped = (byte: number): boolean => byte === cr || byte === lf || byte === space || byte === tab;
+const isBlank = (byte: number): boolean => byte === space || byte === tab;
+const isSkipped = (byte: number): boolean => byte === cr || byte === lf || isBlank(byte);
