@@ -4,10 +4,11 @@ import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { isEnvelopedType, isGrpcType } from '../../wire/grpc/grpc-type.ts';
 import { bodyFormat } from '../decode/body-format.ts';
 import { tookTooLong } from '../decode/budget.ts';
+import { type FromCharset, foreignCharsetsIn } from '../decode/foreign-charset.ts';
 import { textIn } from '../decode/packed/binary.ts';
 import { inflateBody, inflateStart } from '../decode/packed/inflate.ts';
+import type { View } from '../decode/views.ts';
 import { joinedRuns } from '../injection/joined-runs.ts';
-import { fromForeignCharset } from '../parts/foreign-charset.ts';
 import { counts, isCutFor, withoutFindings } from '../parts/sanitize.ts';
 import { unreadIn } from '../parts/unread-coding.ts';
 import type { ReadingTools } from '../read-body.ts';
@@ -125,15 +126,25 @@ function readPlain(
   return readAnswerPart(part, { body, contentType }, tools, bounds);
 }
 
-/** Returns the texts that clients make of an answer: out of its character set, and of runs in a list. */
-function otherTexts(text: Buffer, contentType: string): readonly InjectionText[] {
-  const ofWhole = (bytes: Buffer): InjectionText => ({
-    bytes,
-    toSource: () => ({ start: 0, end: text.length }),
-  });
-  const converted = fromForeignCharset(text, contentType);
-  const runs = joinedRuns(converted ?? text).map((it) => Buffer.from(it));
-  return [...(converted ? [converted] : []), ...runs].map(ofWhole);
+/** Bounds the texts that are converted of one answer: decoded forms in each declared set. */
+const convertedMax = 16;
+
+/** Returns the texts that clients make of an answer: out of its character sets, and of runs in a list. */
+function otherTexts(views: readonly View[], text: Buffer, contentType: string): readonly InjectionText[] {
+  const converted = convertedTexts(views, foreignCharsetsIn(text, contentType));
+  const runs = [text, ...converted.map(({ bytes }) => bytes)].flatMap(joinedRuns);
+  const toSource = () => ({ start: 0, end: text.length });
+  return [...converted, ...runs.map((it) => ({ bytes: Buffer.from(it), toSource }))];
+}
+
+function convertedTexts(views: readonly View[], convert: FromCharset | undefined): readonly InjectionText[] {
+  const texts: InjectionText[] = [];
+  for (const view of convert ? views : []) {
+    const toSource = () => view.toSource(0, view.bytes.length);
+    for (const bytes of convert?.(view.bytes) ?? []) texts.push({ bytes, toSource });
+    if (texts.length >= convertedMax) break;
+  }
+  return texts;
 }
 
 /** Reads a part of an answer; `body` is the plain answer that the part was made of. */
@@ -146,7 +157,9 @@ export function readAnswerPart(
   const { isOver } = bounds;
   const { bytes: text } = part;
   const { findings, views, unreadable } = readPart(part, engine, bounds);
-  const injection = readInjection(injections, [...views, ...otherTexts(text, contentType)], part, { isOver });
+  const injection = readInjection(injections, [...views, ...otherTexts(views, text, contentType)], part, {
+    isOver,
+  });
   const found = findings.filter(counts);
   const brought = withoutIssued(found, text);
   const secrets = found.filter((it) => it.class === 'SECRETS');

@@ -1,3 +1,7 @@
+import { type FromCharset, foreignCharsetsIn } from './foreign-charset.ts';
+
+const none: readonly never[] = Object.freeze([]);
+
 /** Bounds on what may be read; `isOver` tells whether the time is over. */
 export interface Bounds {
   /** Bound on the bytes of all decoded forms together. */
@@ -37,13 +41,23 @@ const failedValueBytes = 64;
 /** Counts what decoding makes. Its methods throw an `UnreadableError` once a bound is passed. */
 export class DecodeBudget {
   readonly #bounds: Bounds;
+  readonly #source: Buffer | undefined;
+  #charsets: { readonly convert: FromCharset | undefined } | undefined;
   #spentBytes = 0;
   #uncheckedBytes = 0;
   #failedTries: Map<number, number> | undefined;
   #failedValues: Set<string> | undefined;
 
-  constructor(bounds: Bounds) {
+  /** `source` is the content that is decoded. */
+  constructor(bounds: Bounds, source?: Buffer) {
     this.#bounds = bounds;
+    this.#source = source;
+  }
+
+  /** Converts decoded bytes out of the character sets that the content declares. */
+  fromCharset(bytes: Buffer): readonly Buffer[] {
+    this.#charsets ??= { convert: this.#source && foreignCharsetsIn(this.#source, '') };
+    return this.#charsets.convert?.(bytes) ?? none;
   }
 
   get maxDecodedBytes(): number {

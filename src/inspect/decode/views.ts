@@ -133,7 +133,7 @@ export function decodeViews(
   /** Tells whether it is unreadable because the time was over. */
   isOutOfTime: boolean;
 } {
-  const budget = new DecodeBudget(bounds);
+  const budget = new DecodeBudget(bounds, source);
   const opaque: OpaqueContent[] = [];
   const highEntropyRegions: HighEntropyRegion[] = [];
   const reaches: Span[] = [];

@@ -67,7 +67,10 @@ function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   // UTF-8 with control characters counts as text, since a text too many is better than one too few.
   if (isUtf8(bytes)) return bytes;
   // In a program names stand side by side and say nothing about each other.
-  return textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
+  const pieces = textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
+  // Random bytes are no text in any character set.
+  const converted = isHighEntropy(pieces, bytes) ? [] : budget.fromCharset(bytes);
+  return converted.length > 0 ? Buffer.concat(converted.flatMap((text) => [text, lineEnd])) : pieces;
 }
 
 /** Returns pieces of text in binary bytes, with `end` behind each. In random bytes only long pieces count. */
