@@ -103,6 +103,8 @@ export interface Origin {
   retire(): void;
   /** Closes the connections that have waited for too long. */
   sweep(tick: number): void;
+  /** Closes the connection that has waited longest for a request. Returns false where none waits. */
+  dropIdle(): boolean;
 }
 
 /** State that all origins share. */
@@ -111,6 +113,8 @@ export interface OriginContext {
   readonly turnEnd: TurnEnd;
   readonly connectionsMax: number;
   readonly keptMs: number;
+  /** Notes how many more connections, or fewer, wait for their next request. */
+  readonly idleChanged: (more: number) => void;
   /**
    * Tells whether requests wait for the settings of an HTTP/2 session: the first one must know what the
    * upstream can do.

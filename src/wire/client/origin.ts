@@ -4,6 +4,7 @@ import type { Origin, OriginContext, Waiting } from './carrier.ts';
 import type { TlsSessionStore } from './connect.ts';
 import { Connection, type Home } from './connection.ts';
 import { isProtocolRefused, toExchangeFailure } from './failures.ts';
+import { IdleConnections } from './idle-connections.ts';
 
 /**
  * Sends requests over HTTP/1.1 connections to one scheme, host and port. A request takes the connection that
@@ -21,8 +22,7 @@ export class ConnectionOrigin implements Origin, Home {
   /** Origin that takes all requests since the upstream has said that it does not speak HTTP/1.1. */
   #successor: Origin | undefined;
   readonly #session: TlsSessionStore = { session: undefined };
-  /** Connections without a request. The one that was used last stands last. */
-  readonly #idle: Connection[] = [];
+  readonly #idle: IdleConnections;
   /**
    * Requests without a connection. Those that need a fresh one stand first; each of them has one on its way.
    */
@@ -39,6 +39,7 @@ export class ConnectionOrigin implements Origin, Home {
     makeSuccessor?: () => Origin,
   ) {
     this.#context = context;
+    this.#idle = new IdleConnections(context.idleChanged);
     this.#dial = dial;
     this.#makeSuccessor = makeSuccessor;
   }
@@ -50,7 +51,7 @@ export class ConnectionOrigin implements Origin, Home {
       this.#successor.dispatch(request);
       return;
     }
-    const connection = takeUsable(this.#idle);
+    const connection = this.#idle.take();
     if (connection) request.sendOn(connection);
     else {
       this.#waiting.push(request);
@@ -80,14 +81,17 @@ export class ConnectionOrigin implements Origin, Home {
   retire(): void {
     this.#isRetired = true;
     this.#successor?.retire();
-    for (const connection of this.#idle.splice(0)) connection.destroy();
+    this.#idle.close();
   }
 
   /** Closes the connections that have waited for too long. */
   sweep(tick: number): void {
     this.#successor?.sweep(tick);
-    for (const connection of this.#idle.filter(({ expiresTick }) => expiresTick <= tick))
-      connection.destroy();
+    this.#idle.sweep(tick);
+  }
+
+  dropIdle(): boolean {
+    return this.#idle.dropOldest();
   }
 
   onReady(connection: Connection): void {
@@ -102,7 +106,7 @@ export class ConnectionOrigin implements Origin, Home {
     if (this.#isRetired || keptTicks === 0) connection.destroy();
     else {
       connection.keep(deadlines.tick + keptTicks);
-      this.#idle.push(connection);
+      this.#idle.add(connection);
     }
   }
 
@@ -111,7 +115,7 @@ export class ConnectionOrigin implements Origin, Home {
       this.#notOpened(toExchangeFailure(reason, false));
       return;
     }
-    remove(this.#idle, connection);
+    this.#idle.remove(connection);
     this.#open--;
     this.#openAsNeeded();
   }
@@ -150,15 +154,6 @@ export class ConnectionOrigin implements Origin, Home {
     for (const request of this.#waiting.splice(0)) this.#successor.dispatch(request);
     if (this.#isRetired) this.#successor.retire();
   }
-}
-
-/** Takes the connection that was used last. Those that the upstream has closed are dropped. */
-function takeUsable(idle: Connection[]): Connection | undefined {
-  for (let last = idle.pop(); last; last = idle.pop()) {
-    if (last.isUsable) return last;
-    last.destroy();
-  }
-  return undefined;
 }
 
 /**

@@ -13,7 +13,7 @@ import { SessionOrigin } from './session-origin.ts';
  * least recently used one is let go when there are too many, and so is one that idles.
  */
 
-interface PoolsOptions extends OriginContext {
+interface PoolsOptions extends Omit<OriginContext, 'idleChanged'> {
   readonly guard: Guard;
   readonly dialer: Dialer;
   /** Tells whether origins that speak HTTP/2 alone are spoken to in HTTP/2. */
@@ -22,6 +22,8 @@ interface PoolsOptions extends OriginContext {
   /** Number of requests that may wait for one origin. */
   readonly waitingMax: number;
   readonly idleTicks: number;
+  /** Number of connections that may wait for their next request, of all origins together. */
+  readonly idleMax: number;
 }
 
 /**
@@ -43,6 +45,8 @@ export class Pools {
   readonly #origins = new Map<string, Origin>();
   /** Origin of the last request. The next one nearly always goes there too, and needs no key made. */
   #last: Taken | undefined;
+  /** Connections that wait for their next request. */
+  #idle = 0;
   #isDestroyed = false;
 
   constructor(options: PoolsOptions) {
@@ -107,6 +111,13 @@ export class Pools {
     origin.retire();
   }
 
+  /** Where too many connections wait, closes the oldest one of the origin that was used longest ago. */
+  readonly #idleChanged = (more: number): void => {
+    this.#idle += more;
+    if (more < 0 || this.#idle <= this.#options.idleMax) return;
+    for (const origin of this.#origins.values()) if (origin.dropIdle()) return;
+  };
+
   #evict(): void {
     const idle = [...this.#origins].find(([, origin]) => origin.running === 0);
     const [key, origin] = idle ?? ([...this.#origins][0] as [string, Origin]);
@@ -121,10 +132,9 @@ export class Pools {
     this.#options.guard.checkHost(host, port);
     if (this.#origins.size >= this.#options.originsMax) this.#evict();
     const endpoint: Endpoint = { scheme, host, port };
+    const ofAll = { ...this.#options, idleChanged: this.#idleChanged };
     const context =
-      purpose === 'calls'
-        ? this.#options
-        : { ...this.#options, connectionsMax: this.#webSocketsMax, awaitsSettings: true };
+      purpose === 'calls' ? ofAll : { ...ofAll, connectionsMax: this.#webSocketsMax, awaitsSettings: true };
     const withSessions = (): Origin =>
       new SessionOrigin(context, (session) => this.#dial(endpoint, 'h2', session));
     const withConnections = (): Origin => {

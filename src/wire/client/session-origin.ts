@@ -54,6 +54,11 @@ export class SessionOrigin implements Origin {
     for (const sessions of this.#agents.values()) sessions.sweep(tick);
   }
 
+  /** Closes nothing: an agent keeps one session, and for less long than an upstream could say of connections. */
+  dropIdle(): boolean {
+    return false;
+  }
+
   #sessionsOf(agentId: string): AgentSessions {
     const sessions = new AgentSessions(this.#context, {
       dial: () => this.#dial(this.#tlsSession),

@@ -34,6 +34,8 @@ export interface UpstreamOptions extends DialerOptions {
   readonly poolsMax?: number;
   readonly connectionsMax?: number;
   readonly waitingMax?: number;
+  /** Connections that wait for their next request, of all hosts together. */
+  readonly idleMax?: number;
   readonly poolIdleMs?: number;
   /** Time for which a connection is kept for its next request where the upstream does not say. */
   readonly keptMs?: number;
@@ -70,7 +72,7 @@ export class Upstream {
   #isClosing = false;
 
   constructor(options: UpstreamOptions) {
-    const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024 } = options;
+    const { poolsMax = 1024, connectionsMax = 128, waitingMax = 1024, idleMax = 4096 } = options;
     const { poolIdleMs = 300_000, keptMs = keptMsDefault, h2 = 'auto' } = options;
     this.#h2 = h2;
     const shortestMs = Math.min(options.responseTimeoutMs, options.idleTimeoutMs, poolIdleMs, keptMs);
@@ -86,6 +88,7 @@ export class Upstream {
       originsMax: poolsMax,
       connectionsMax,
       waitingMax,
+      idleMax,
       keptMs,
       idleTicks: this.#deadlines.toTicks(poolIdleMs),
     });

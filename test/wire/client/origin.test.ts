@@ -12,7 +12,7 @@ import { createDeadlines } from '../../../src/wire/client/deadlines.ts';
 import { ConnectionOrigin } from '../../../src/wire/client/origin.ts';
 import { createTurnEnd } from '../../../src/wire/http1/turn-end.ts';
 import { testAuthority } from '../../support/certificates.ts';
-import { startRawUpstream, startUpstream } from '../../support/upstream.ts';
+import { startRawUpstream, startUpstream, type TestUpstream } from '../../support/upstream.ts';
 import { type Front, openFront, outgoing } from './front.ts';
 
 const ok = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
@@ -285,7 +285,8 @@ t.test('does not repeat on a kept connection that is free before the fresh one s
         events.emit('dialled');
       });
     });
-  const shared = { deadlines, turnEnd: createTurnEnd(), connectionsMax: 2, keptMs: 30_000 };
+  const idleChanged = () => {};
+  const shared = { deadlines, turnEnd: createTurnEnd(), connectionsMax: 2, keptMs: 30_000, idleChanged };
   const origin = new ConnectionOrigin(shared, dial);
   const request = (name: string, needsFresh: boolean) => ({
     agentId: 'bot',
@@ -398,4 +399,23 @@ t.test('keeps no connection once it closes', async (t) => {
   await closed;
   await heldClosed;
   t.pass('both are closed');
+});
+
+t.test('of the connections of all hosts only so many wait for their next request', async (t) => {
+  const upstreams: TestUpstream[] = [];
+  for (let count = 0; count < 4; count++)
+    upstreams.push(await startUpstream(t, (_request, response) => void response.end('ok'), { tls: false }));
+  const front = await openFront(t, { idleMax: 3 });
+  const ask = async (at: number) =>
+    t.equal((await front.ask(`${upstreams[at]?.origin}/x`)).body, 'ok', `host ${at}`);
+  for (const at of [0, 1, 2, 3, 3, 2, 1]) await ask(at);
+  t.same(
+    upstreams.map((it) => it.connections()),
+    [1, 1, 1, 1],
+    'those that were used last are kept',
+  );
+  await ask(0);
+  t.equal(upstreams[0]?.connections(), 2, 'the one that was used longest ago gave way');
+  await Promise.all(Array.from({ length: 20 }, () => ask(1)));
+  await Promise.all([0, 1, 2, 3].map(ask));
 });
