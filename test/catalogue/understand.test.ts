@@ -860,3 +860,16 @@ t.test('Google takes a method, and header fields, from the query', async (t) => 
     );
   }
 });
+
+t.test('a GraphQL document in the query of a GET is read as one in a body', async (t) => {
+  const at = (query: string) =>
+    catalogue.understand(requestOf('GET', `https://gitlab.com/api/graphql${query}`));
+  const document = encodeURIComponent('mutation { projectDelete(input: {}) { errors } }');
+  t.match(at(`?query=${document}`), { name: 'project_delete', verb: 'WRITE' });
+  t.match(at(`?query=${encodeURIComponent('{ currentUser { id } }')}`), {
+    name: 'get_current_user',
+    verb: 'READ',
+  });
+  t.match(at('?query=%7B'), { unclear: {} }, 'what cannot be read may be any');
+  t.match(at(''), { name: 'GET:/api/graphql', verb: 'READ' });
+});

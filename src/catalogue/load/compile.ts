@@ -144,6 +144,10 @@ function protocolRoutes(
       return known && rpcMeaning(known, named.rpc, extraction(), reading);
     }),
     ...at(graphql?.call ?? [], 'graphql', (reading) => graphqlMeaning(named.graphql, extraction(), reading)),
+    // Servers take a document in the query, too (GraphQL over HTTP, 6.2).
+    ...at(byGet(graphql?.call ?? []), 'graphql by GET', (reading) =>
+      reading.graphql().length > 0 ? graphqlMeaning(named.graphql, extraction(), reading) : undefined,
+    ),
     ...batches.flatMap((batch) =>
       at(batch.call, 'batch', (reading) => ({
         ...{ name: 'batch', category: 'batch', verb: 'ADMIN', extraction: extraction() },
@@ -151,6 +155,14 @@ function protocolRoutes(
       })),
     ),
   ];
+}
+
+/** Returns routes of the same paths for GET, but for those that there are already. */
+function byGet(calls: readonly string[]): readonly string[] {
+  const routes = calls.map(toRoute);
+  const isMissing = (path: string): boolean =>
+    !routes.some((it) => it.path === path && it.methods.some((method) => method === 'GET' || method === '*'));
+  return [...new Set(routes.map(({ path }) => path))].filter(isMissing).map((path) => `GET ${path}`);
 }
 
 function toMeaning(
