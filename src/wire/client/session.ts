@@ -57,8 +57,7 @@ export class Session {
   }
 
   get hasRoom(): boolean {
-    const isKnown = this.wasReady || !this.#context.awaitsSettings;
-    return this.#isOpen && isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
+    return this.#isOpen && this.#isKnown && this.#streams < Math.min(streamsMax, this.#streamsTaken);
   }
 
   get isIdle(): boolean {
@@ -66,11 +65,15 @@ export class Session {
   }
 
   /**
-   * Tells whether the session stands, and the upstream has said that it takes no streams for now (RFC 9113,
-   * 5.1.2).
+   * Tells whether the session stands and takes no streams for now: the upstream has said so (RFC 9113, 5.1.2),
+   * or has not said yet what it takes.
    */
   get takesNone(): boolean {
-    return this.#isOpen && this.#streamsTaken === 0;
+    return this.#isOpen && (!this.#isKnown || this.#streamsTaken === 0);
+  }
+
+  get #isKnown(): boolean {
+    return this.wasReady || !this.#context.awaitsSettings;
   }
 
   get #isOpen(): boolean {

@@ -105,6 +105,22 @@ t.test('an upstream that takes no streams for now is waited for, on one connecti
   t.equal(upstream.connections(), 1);
 });
 
+t.test('an upstream that never says what it takes is asked once for WebSocket', async (t) => {
+  const silent = await startRawUpstream(t, (socket) => socket.resume(), { tls: false });
+  const front = await openFront(t, { h2: 'always', responseTimeoutMs: 300 });
+  const target = parseTarget(`${silent.origin}/x`);
+  const failed = Promise.withResolvers<GatewayError>();
+  front.upstream.forward(
+    {
+      ...{ tenantId: 'acme', agentId: 'bot', target, method: 'GET', headers: ['Host', 'x'], body: undefined },
+      isWebSocket: true,
+    },
+    { response: new TestAnswer(), extraHeaders: [], onError: failed.resolve },
+  );
+  t.match(await failed.promise, { code: 'UPSTREAM_TIMEOUT' });
+  t.equal(silent.connections(), 1);
+});
+
 t.test('an upstream that never takes a stream again is an error in time', async (t) => {
   let session: http2.ServerHttp2Session | undefined;
   const upstream = await startHttp2Upstream(t, (stream, headers) => {
