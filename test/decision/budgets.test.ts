@@ -77,7 +77,7 @@ t.test('whatever a body says, an amount is a number from 0 to the daily one', as
     ['{"amount": NaN}', daily],
     ['{"amount": 1e-300}', 1],
     ['{"amount": 0.0000001}', 1],
-    ['{"amount": [5]}', 5],
+    ['{"amount": [5]}', 5 * million],
     ['{"amount": {"valueOf": 5}}', 0],
     ['{"amount": true}', 0],
     ['{"amount": null}', 0],
