@@ -109,7 +109,8 @@ export class AgentSessions {
 
   #gone(session: Session, error: unknown): void {
     this.#sessions.delete(session);
-    if (!session.wasReady) this.#fail(toExchangeFailure(error, false));
+    // The next one would be of no more use, and so without end.
+    if (!session.wasOfUse) this.#fail(toExchangeFailure(error, false));
     this.#places.free();
   }
 

@@ -36,6 +36,7 @@ export class Session {
   readonly #context: OriginContext;
   readonly #events: SessionEvents;
   #streams = 0;
+  #hasCarried = false;
   #failure: unknown = new ConnectionEnded();
 
   constructor(socket: Socket, context: OriginContext, events: SessionEvents) {
@@ -84,8 +85,14 @@ export class Session {
     return (this.wasReady ? this.#session.remoteSettings.maxConcurrentStreams : undefined) ?? streamsMax;
   }
 
+  /** Tells whether the session has carried a request, and heard from the upstream. */
+  get wasOfUse(): boolean {
+    return this.wasReady && this.#hasCarried;
+  }
+
   carrier(): StreamCarrier {
     this.#streams++;
+    this.#hasCarried = true;
     this.idleTick = Number.POSITIVE_INFINITY;
     return new StreamCarrier(this.#session, () => this.#streamEnded());
   }

@@ -105,20 +105,26 @@ t.test('an upstream that takes no streams for now is waited for, on one connecti
   t.equal(upstream.connections(), 1);
 });
 
-t.test('an upstream that never says what it takes is asked once for WebSocket', async (t) => {
-  const silent = await startRawUpstream(t, (socket) => socket.resume(), { tls: false });
-  const front = await openFront(t, { h2: 'always', responseTimeoutMs: 300 });
-  const target = parseTarget(`${silent.origin}/x`);
-  const failed = Promise.withResolvers<GatewayError>();
-  front.upstream.forward(
-    {
-      ...{ tenantId: 'acme', agentId: 'bot', target, method: 'GET', headers: ['Host', 'x'], body: undefined },
-      isWebSocket: true,
-    },
-    { response: new TestAnswer(), extraHeaders: [], onError: failed.resolve },
-  );
-  t.match(await failed.promise, { code: 'UPSTREAM_TIMEOUT' });
-  t.equal(silent.connections(), 1);
+t.test('an upstream that takes no stream is asked once for WebSocket', async (t) => {
+  // SETTINGS_MAX_CONCURRENT_STREAMS is 0.
+  const none = Buffer.from([0, 3, 0, 0, 0, 0]);
+  const cases: Record<string, (socket: net.Socket) => void> = {
+    UPSTREAM_TIMEOUT: (socket) => void socket.resume(),
+    UPSTREAM_UNREACHABLE: (socket) => void socket.resume().end(frameOf('settings', 0, 0, none)),
+  };
+  for (const [code, onConnection] of Object.entries(cases)) {
+    const upstream = await startRawUpstream(t, onConnection, { tls: false });
+    const front = await openFront(t, { h2: 'always', responseTimeoutMs: 300 });
+    const target = parseTarget(`${upstream.origin}/x`);
+    const of = { tenantId: 'acme', agentId: 'bot', target, method: 'GET', headers: ['Host', 'x'] };
+    const failed = Promise.withResolvers<GatewayError>();
+    front.upstream.forward(
+      { ...of, body: undefined, isWebSocket: true },
+      { response: new TestAnswer(), extraHeaders: [], onError: failed.resolve },
+    );
+    t.match(await failed.promise, { code });
+    t.equal(upstream.connections(), 1, code);
+  }
 });
 
 t.test('an upstream that never takes a stream again is an error in time', async (t) => {
