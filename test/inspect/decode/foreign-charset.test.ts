@@ -51,8 +51,8 @@ t.test('of very many declared sets three are taken', async (t) => {
 t.test('what was decoded is text in the sets that the content declares, unless it is random', async (t) => {
   const bounds = { maxDecodedBytes: 1_000_000, depthMax: 3, isOver: () => false };
   const budget = new DecodeBudget(bounds, Buffer.from('Content-Type: text/plain; charset=koi8-r'));
-  const russian = latin('\xf4\xc5\xcb\xd3\xd4 \xf4\xc5\xcb\xd3\xd4');
-  t.equal(String(toReadable(russian, budget).bytes), 'Текст Текст\n');
+  const russian = latin('\xf4\xc5\xcb\xd3\xd4 '.repeat(3));
+  t.equal(String(toReadable(russian, budget).bytes), 'Текст Текст Текст \n');
   t.notMatch(String(toReadable(russian, new DecodeBudget(bounds, Buffer.from('{}'))).bytes), /Текст/);
   t.ok(toReadable(randomBytes(8192), budget).bytes.length < 1000, 'so encrypted content still shows as such');
 });

@@ -68,10 +68,23 @@ function toText(bytes: Buffer, budget: DecodeBudget): Buffer {
   if (isUtf8(bytes)) return bytes;
   // In a program names stand side by side and say nothing about each other.
   const pieces = textAmong(bytes, textMin, budget, isBinaryFile(bytes) ? separator : lineEnd);
-  // Random bytes are no text in any character set.
-  const converted = isHighEntropy(pieces, bytes) ? [] : budget.fromCharset(bytes);
+  const converted = mayBeForeign(bytes) && !isHighEntropy(pieces, bytes) ? budget.fromCharset(bytes) : [];
   return converted.length > 0 ? Buffer.concat(converted.flatMap((text) => [text, lineEnd])) : pieces;
 }
+
+/** Shorter texts order nothing, and short bytes without control characters are frequent. */
+const foreignBytesMin = 16;
+
+/**
+ * Tells whether bytes may be text in the character set of a language: they have none of the control characters that
+ * other bytes have by chance.
+ */
+function mayBeForeign(bytes: Buffer): boolean {
+  return bytes.length >= foreignBytesMin && !bytes.some(isControl);
+}
+
+const isControl = (byte: number): boolean =>
+  (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d) || byte === 0x7f;
 
 /** Returns pieces of text in binary bytes, with `end` behind each. In random bytes only long pieces count. */
 export function textAmong(bytes: Buffer, lengthMin: number, budget: DecodeBudget, end = lineEnd): Buffer {
