@@ -15,6 +15,8 @@ export const versionBytesMax = 20_000_000;
  */
 export const archivedMax = 200;
 export const archivedCharsMax = charsMax;
+/** The limit of policies that one change forgets, each with up to `versionsKept` versions. */
+export const forgottenMax = 4;
 
 /** The limit of versions on a page, since a version may have a million characters. */
 const versionsPerPage = 50;
@@ -52,7 +54,7 @@ export const withVersion = (event: AuditEvent, { version, unchanged }: PolicyRec
 
 interface Archived {
   readonly record: PolicyRecord;
-  /** The archived policies that make room for it. */
+  /** The archived policies that make room for it, first the last one archived. */
   readonly forgotten: readonly PolicyRecord[];
 }
 
@@ -71,7 +73,10 @@ export function archived(archive: PolicyArchive, latest: readonly PolicyRecord[]
     chars += charsOf(it);
     return nth + 1 >= archivedMax || chars > archivedCharsMax;
   });
-  return { record: { ...standing, archivedAtMs: archive.nowMs }, forgotten };
+  return {
+    record: { ...standing, archivedAtMs: archive.nowMs },
+    forgotten: forgotten.slice(-forgottenMax),
+  };
 }
 
 const charsOf = ({ rules }: PolicyRecord): number => JSON.stringify(rules).length;
