@@ -4,6 +4,8 @@ import type { Names } from './names.ts';
 /** Keys that are written, spread over the nodes of a Cluster. */
 const placesMax = 64;
 const keptMs = 1_000;
+/** Answers of a Redis that stay until it is mended; others pass, or are those of a node that is away. */
+const refusals = /\b(?:OOM|MISCONF|READONLY|NOREPLICAS|NOPERM)\b/;
 
 /**
  * Says why Redis takes no writes, by one; undefined where it does. It answers, and refuses, where its memory
@@ -15,13 +17,9 @@ export async function troubleOf(connection: RedisConnection, names: Names): Prom
     await connection.call('SET', names.probe(place), '', 'PX', keptMs);
     return undefined;
   } catch (error) {
-    const refusal = codeOf((error as Error).cause);
+    const [refusal] = refusals.exec(String((error as Error).cause)) ?? [];
     if (refusal !== undefined) return `Redis answers, and takes no writes (${refusal}).`;
     const isAnyThere = connection.isCluster && (await connection.ping().catch(() => false));
     return isAnyThere ? undefined : 'Redis does not answer.';
   }
 }
-
-/** Returns the code that an answer which is an error begins with. */
-const codeOf = (cause: unknown): string | undefined =>
-  cause instanceof Error && cause.name === 'ReplyError' ? /^[A-Z]+/.exec(cause.message)?.[0] : undefined;
