@@ -97,7 +97,7 @@ export async function openConnection(options: RedisConnectionOptions) {
     /** Returns the answer to `INFO` of each master. */
     info: () => bounded(undefined, () => Promise.all(masters().map((it) => it.info()))),
     /** Resolves with true if Redis answers, and rejects where it does not or is taken for away. */
-    ping: () => bounded(undefined, () => client.ping()).then(() => true),
+    ping: () => bounded(undefined, () => Promise.any(masters().map((it) => it.ping()))).then(() => true),
     async close() {
       if (isClosed) return;
       isClosed = true;
