@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setPriority } from 'node:os';
 import { type ReadingTools, readBody } from '../inspect/read-body.ts';
 import { createBeginningMemory } from '../inspect/segments/known-beginning.ts';
 import { type JobName, jobOf } from '../inspect/threads/jobs.ts';
@@ -43,7 +44,12 @@ function warmUp(): void {
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
 }
 
+/** Niceness of a reader. Where processors are short the event loop goes first, since all calls wait for it. */
+const niceness = 10;
+
 warmUp();
+// Elsewhere this would set the priority of the whole process.
+if (process.platform === 'linux') setPriority(niceness);
 serveJobs<ReadingTools>({
   toolsOf(told) {
     const { settings, words } = told as { settings: EngineSettings; words: readonly string[] | undefined };

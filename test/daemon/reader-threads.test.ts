@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
@@ -22,6 +22,12 @@ t.test('each process has its share of the cores, and one thread at least', async
   for (const [wanted, workers, cores, threads] of shares)
     t.equal(threadsOf(wanted, { workers }, cores), threads, `${wanted} of ${workers} on ${cores}`);
 });
+
+/** Returns the niceness of a process or thread (proc(5), field 19 of `stat`). */
+function nicenessOf(statFile: string): number {
+  const stat = readFileSync(statFile, 'utf8');
+  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[16]);
+}
 
 const long = (text: string): string =>
   `${'Order 88123454 of 2026-11-24 for client-7f3a9c2e1b has come back. '.repeat(400)}${text}`;
@@ -68,6 +74,12 @@ t.test('a large body that breaks its reader is denied, and all others go on', as
   let stuck = await post(long('never end'));
   for (; stuck.status === 200; stuck = await post(long('never end'))) await sleep(100);
   isDeniedFor(stuck, 'UNREADABLE');
+  if (process.platform === 'linux') {
+    const { pid } = daemon.process;
+    t.equal(nicenessOf(`/proc/${pid}/stat`), 0, 'the event loop has the usual priority');
+    const threads = readdirSync(`/proc/${pid}/task`).map((it) => nicenessOf(`/proc/${pid}/task/${it}/stat`));
+    t.ok(threads.includes(10), 'readers have a lower one');
+  }
 
   const both = post(long('never end'));
   const others = [post('a short one'), post(long('a long one')), post(long('and one more'))];
