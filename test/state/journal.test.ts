@@ -287,6 +287,43 @@ t.test('tries again while the store takes nothing, and forgets nothing', async (
   t.same(repeats, [false, true, true, true, true], 'what failed may have been stored all the same');
 });
 
+t.test('what the store puts off comes again behind the others, and outlives the process', async (t) => {
+  const dir = join(t.testdir(), 'journal');
+  const [late, ...others] = manyCalls(4);
+  if (!late) return;
+  const taken: string[] = [];
+  let isAway = true;
+  const ship = async (batch: CallBatch): Promise<number> => {
+    for (const call of readBatch(batch).calls) {
+      if (isAway && call.traceId === late.traceId) batch.putOff?.(Buffer.from(toLine(call)));
+      else taken.push(call.traceId);
+    }
+    return 0;
+  };
+  const { journal } = await open(t, dir, { ship });
+  await appendAll(journal, [late, ...others.slice(0, 2)]);
+  await journal.flush();
+  t.same(
+    taken,
+    others.slice(0, 2).map((it) => it.traceId),
+    'the others do not wait',
+  );
+  t.equal(journal.waitingBytes(), Buffer.byteLength(toLine(late)), 'and it is there once');
+  await appendAll(journal, others.slice(2));
+  await journal.flush();
+  t.same(
+    taken,
+    others.map((it) => it.traceId),
+  );
+  await journal.close();
+
+  isAway = false;
+  const next = await open(t, dir, { ship });
+  await next.journal.flush();
+  t.ok(taken.includes(late.traceId));
+  t.equal(next.journal.waitingBytes(), 0);
+});
+
 t.test('refuses calls beyond the bound of its disk, until some are shipped', async (t) => {
   const dir = t.testdir();
   let isAway = true;

@@ -1,12 +1,14 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { newId } from '../../src/core/ids.ts';
+import { Journal } from '../../src/state/journal.ts';
 import { failuresMax } from '../../src/state/redis/link/breaker.ts';
 import { openConnection, type RedisAddress, slotsRefreshMs } from '../../src/state/redis/link/connection.ts';
 import { openRedisStore } from '../../src/state/redis/store.ts';
-import type { Store } from '../../src/state/store.ts';
+import type { RecordedCall, Store } from '../../src/state/store.ts';
 import {
   documentedAcl,
   type RedisCluster,
@@ -14,6 +16,7 @@ import {
   startRedisCluster,
   until,
 } from '../support/redis.ts';
+import { recordedCall } from './records.ts';
 import { storeSuite } from './store-suite.ts';
 import { type Lab, openLab, type Tenant } from './suite/lab.ts';
 
@@ -228,6 +231,25 @@ t.test('who has data on a node that answers does not wait for one that is away',
   t.match(await beta.admit(betaKey), { ok: true });
   const troubles = await Promise.all(Array.from({ length: 30 }, () => lab.store.trouble()));
   t.same(new Set(troubles), new Set([undefined]), 'nor is that a trouble of all');
+
+  const dir = join(t.testdirName, 'journal');
+  const journal = new Journal({
+    dir,
+    ship: lab.store.recordCalls,
+    onError: (error) => t.fail(String(error)),
+  });
+  t.teardown(() => journal.close());
+  const callOf = ({ tenantId, agent }: Tenant) => recordedCall({ tenantId, agentId: agent.agentId });
+  const calls = [acme, beta, acme, beta].map(callOf);
+  const isFound = async ({ tenantId, traceId }: RecordedCall) =>
+    (await lab.store.traceById(tenantId, traceId)) !== undefined;
+  for (const call of calls) {
+    await journal.append(call);
+    await journal.flush();
+  }
+  for (const call of calls.filter((it) => it.tenantId === beta.tenantId))
+    t.ok(await isFound(call), 'its traces are there as well');
   await cluster.masters[0]?.start();
+  for (const call of calls) await until('a trace that was put off', () => isFound(call));
   await until('a call that is let in again', async () => (await acme.admit(acmeKey)).ok);
 });

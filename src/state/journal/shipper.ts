@@ -16,6 +16,8 @@ export class Shipper {
   readonly #options: ShipperOptions;
   readonly #segments: Segments;
   #failures = 0;
+  /** Tells whether the store has put lines off since this drain began. */
+  #hasPutOff = false;
   #isStopped = false;
   #timer: NodeJS.Timeout | undefined;
   #draining: Promise<void> | undefined;
@@ -67,16 +69,21 @@ export class Shipper {
 
   async #shipChunk(): Promise<number> {
     const { lines, bytes, isInherited } = this.#segments.read(this.#options.shipBatchBytes);
+    const later: Uint8Array[] = [];
     if (lines.length > 0) {
+      const mayRepeat = isInherited || this.#failures > 0;
       // A failed chunk may have been stored all the same, so the store must look for its calls.
-      const unreadable = await this.#options.ship({ lines, mayRepeat: isInherited || this.#failures > 0 });
+      const unreadable = await this.#options.ship({ lines, mayRepeat, putOff: (it) => later.push(it) });
       if (unreadable > 0)
         this.#options.onError(
           new Error(`${unreadable} lines of the journal cannot be read and are left out`),
         );
     }
+    // They stand behind all others before they go from here: a crash between repeats them, and loses none.
+    for (const it of later) this.#segments.write(it);
     this.#segments.drop(bytes);
-    this.#failures = 0;
+    if (later.length > 0) this.#hasPutOff = true;
+    else if (!this.#hasPutOff) this.#failures = 0;
     // The store may have used this turn of the event loop, so other work comes first.
     await nextTurn();
     return bytes;
@@ -91,8 +98,10 @@ export class Shipper {
   }
 
   async #attempt(): Promise<void> {
+    this.#hasPutOff = false;
     try {
       await this.#shipWaiting();
+      if (this.#hasPutOff) this.#failures += 1;
     } catch (error) {
       this.#failures += 1;
       this.#options.onError(error);

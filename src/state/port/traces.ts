@@ -14,10 +14,10 @@ export interface TraceStore {
    */
   noteCall(call: RecordedCall): void;
   /**
-   * Stores a batch of finished calls, all of it or nothing. Traces become findable, and counters of agents
-   * grow. Destinations of calls that were let out (ALLOW, SANITIZE) become known. Budgets get back the
-   * charges of calls that were not let out. Storing the same calls again, then marked `mayRepeat`, changes
-   * nothing. Returns how many lines are not whole and were left out.
+   * Stores a batch of finished calls: all of it or nothing, but for lines that it puts off. Traces become
+   * findable, and counters of agents grow. Destinations of calls that were let out (ALLOW, SANITIZE) become
+   * known. Budgets get back the charges of calls that were not let out. Storing the same calls again, then
+   * marked `mayRepeat`, changes nothing. Returns how many lines are not whole and were left out.
    */
   recordCalls(batch: CallBatch): Promise<number>;
   /** Returns the trace as JSON text; undefined where there is none, or the id is no UUID of version 7. */
@@ -148,4 +148,9 @@ export interface CallBatch {
    * for them.
    */
   readonly mayRepeat: boolean;
+  /**
+   * Takes back lines that the state cannot take now although it takes others. They come again in a later
+   * batch.
+   */
+  readonly putOff?: (lines: Uint8Array) => void;
 }

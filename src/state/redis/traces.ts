@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { GatewayError } from '../../core/errors.ts';
 import { timeOfTraceId } from '../../core/ids.ts';
 import { createCache } from '../cache.ts';
-import { parseLine } from '../journal/line.ts';
+import { parseLine, toLine as toJournalLine } from '../journal/line.ts';
 import { givenBack } from '../rules/budgets.ts';
 import { destinationsMax, touchedBy } from '../rules/destinations.ts';
 import { historyKeptMs } from '../rules/habits.ts';
@@ -73,10 +73,16 @@ export class RedisTraces {
     }
   }
 
-  async recordCalls({ lines }: CallBatch): Promise<number> {
+  async recordCalls({ lines, putOff }: CallBatch): Promise<number> {
     const { byTenant, unreadable } = sort(lines);
     for (const [tenantId, calls] of byTenant) {
-      for (const part of partsOf(calls)) await this.#store(tenantId, part);
+      try {
+        for (const part of partsOf(calls)) await this.#store(tenantId, part);
+      } catch (error) {
+        if (!putOff || !(await this.#isElsewhereWell())) throw error;
+        this.#onError(error);
+        putOff(Buffer.from(calls.map(toJournalLine).join('')));
+      }
     }
     return unreadable;
   }
@@ -139,6 +145,12 @@ export class RedisTraces {
    */
   async keepTraces(next: (tenantId: string) => number): Promise<void> {
     this.#keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
+  }
+
+  /** Tells whether other nodes of a Cluster answer, so that calls of other tenants need not wait. */
+  async #isElsewhereWell(): Promise<boolean> {
+    const { connection } = this.#link;
+    return connection.isCluster && connection.ping().catch(() => false);
   }
 
   /** Returns the start of the kept time. Earlier traces are not returned, even while Redis still has them. */

@@ -64,11 +64,11 @@ export class Traces {
   }
 
   /** Writes a batch in one transaction: see `Store.recordCalls`. */
-  record(batch: CallBatch): Promise<number> {
-    const { buffer } = batch.lines;
+  record({ lines, mayRepeat }: CallBatch): Promise<number> {
+    const { buffer } = lines;
     // A buffer of Node's pool cannot be transferred, so it is copied.
     return this.#writer.ask(
-      { ...batch, terms: this.#terms },
+      { lines, mayRepeat, terms: this.#terms },
       isMarkedAsUntransferable(buffer) ? [] : [buffer],
     );
   }
