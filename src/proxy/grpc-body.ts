@@ -52,9 +52,9 @@ export class GrpcBody implements Receiver, StreamedBody {
   #phase: 'opening' | 'judging' | 'open' | 'over' = 'opening';
   #flow: Flow | undefined;
   #patience: NodeJS.Timeout | undefined;
-  #first: GrpcMessage | undefined;
+  /** First message: as it came, and from `release` on as it is sent. */
+  #first: Pick<GrpcMessage, 'frame' | 'payload'> = nothing;
   #hasArrived = false;
-  #firstFrame: Buffer = noBytes;
   #pump: MessagePump | undefined;
 
   constructor(options: GrpcBodyOptions, events: GrpcBodyEvents) {
@@ -120,11 +120,11 @@ export class GrpcBody implements Receiver, StreamedBody {
     judged: Buffer,
     passage: Passage,
   ): { readonly body: Buffer | undefined; readonly messages?: StreamedBody } {
-    const { frame: asItCame, payload } = this.#first ?? nothing;
+    const { frame: asItCame, payload } = this.#first;
     const isAsItCame = judged === payload || (judged.length === 0 && payload.length === 0);
     const frame = isAsItCame ? asItCame : frameOf(judged);
     if (this.#hasArrived && this.#messages.isUsedUp) return { body: frame.length > 0 ? frame : undefined };
-    this.#firstFrame = frame;
+    this.#first = { frame, payload: judged };
     this.#pump = new MessagePump(this.#messages, passage, {
       moved: () => this.moves++,
       sent: () => this.#sent(),
@@ -136,9 +136,8 @@ export class GrpcBody implements Receiver, StreamedBody {
   start(sink: BodySink): void {
     if (this.#phase !== 'judging') return;
     this.#phase = 'open';
-    this.#pump?.start(sink, this.#firstFrame);
-    this.#firstFrame = noBytes;
-    this.#first = undefined;
+    this.#pump?.start(sink, this.#first.frame);
+    this.#first = nothing;
   }
 
   drained(): void {
@@ -160,8 +159,8 @@ export class GrpcBody implements Receiver, StreamedBody {
 
   #judge(message: GrpcMessage | undefined, contentEncoding: string): void {
     this.#phase = 'judging';
-    this.#first = message;
-    this.#events.opened({ body: message?.payload ?? noBytes, contentEncoding });
+    this.#first = message ?? nothing;
+    this.#events.opened({ body: this.#first.payload, contentEncoding });
   }
 
   #sent(): void {

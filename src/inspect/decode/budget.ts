@@ -1,4 +1,4 @@
-import { type FromCharset, foreignCharsetsIn } from './foreign-charset.ts';
+import { type FromCharset, foreignCharsetsIn } from './packed/foreign-charset.ts';
 
 const none: readonly never[] = Object.freeze([]);
 

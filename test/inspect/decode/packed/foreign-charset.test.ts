@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { DecodeBudget } from '../../../src/inspect/decode/budget.ts';
-import { foreignCharsetsIn } from '../../../src/inspect/decode/foreign-charset.ts';
-import { toReadable } from '../../../src/inspect/decode/packed/readable.ts';
+import { DecodeBudget } from '../../../../src/inspect/decode/budget.ts';
+import { foreignCharsetsIn } from '../../../../src/inspect/decode/packed/foreign-charset.ts';
+import { toReadable } from '../../../../src/inspect/decode/packed/readable.ts';
 
 const read = (bytes: Buffer, contentType: string): string | undefined =>
   foreignCharsetsIn(bytes, contentType)?.(bytes)[0]?.toString();
