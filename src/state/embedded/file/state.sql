@@ -1,4 +1,4 @@
--- `state.db` holds what is acknowledged.
+-- `state.db`: what is acknowledged.
 
 -- Step 1
 CREATE TABLE tenants (
@@ -107,12 +107,12 @@ ALTER TABLE audit ADD COLUMN subject TEXT GENERATED ALWAYS AS (
 CREATE INDEX audit_by_kind ON audit (tenant_id, kind, seq);
 CREATE INDEX audit_by_subject ON audit (tenant_id, subject, seq);
 
--- The row is written to find out whether the disk takes writes again.
+-- What is written to find out whether the disk takes anything again.
 CREATE TABLE probe (written INTEGER NOT NULL) STRICT;
 INSERT INTO probe VALUES (0);
 
 -- Step 3
--- Whenever an approval is opened, the pending ones of its tenant and of its agent are counted.
+-- How many are pending, of the tenant and of the agent, is asked whenever one is opened.
 ALTER TABLE approvals ADD COLUMN agent_id TEXT GENERATED ALWAYS AS (json_extract(record, '$.agentId')) VIRTUAL;
 CREATE INDEX approvals_pending ON approvals (tenant_id, expires_at_ms) WHERE status = 'pending';
 CREATE INDEX approvals_pending_of_agent ON approvals (tenant_id, agent_id, expires_at_ms) WHERE status = 'pending';
@@ -121,7 +121,7 @@ CREATE INDEX approvals_pending_of_agent ON approvals (tenant_id, agent_id, expir
 ALTER TABLE approvals ADD COLUMN denial_hash TEXT GENERATED ALWAYS AS (json_extract(record, '$.denialHash')) VIRTUAL;
 CREATE INDEX approvals_denied ON approvals (tenant_id, denial_hash, counts_until_ms) WHERE status = 'denied';
 
--- Whenever an ephemeral key is made, the live ones of its parent are counted, and some long ended ones go.
+-- Whenever an ephemeral key is made, the live ones of its parent are counted, and some of those go that ended long ago.
 ALTER TABLE keys ADD COLUMN type TEXT GENERATED ALWAYS AS (json_extract(record, '$.type')) VIRTUAL;
 ALTER TABLE keys ADD COLUMN parent_key_id TEXT GENERATED ALWAYS AS (json_extract(record, '$.parentKeyId')) VIRTUAL;
 ALTER TABLE keys ADD COLUMN expires_at_ms INTEGER GENERATED ALWAYS AS (json_extract(record, '$.expiresAtMs')) VIRTUAL;
@@ -151,14 +151,14 @@ CREATE TABLE inbound_routes (prefix TEXT PRIMARY KEY, tenant_id TEXT NOT NULL, r
 CREATE INDEX inbound_routes_by_tenant ON inbound_routes (tenant_id);
 
 -- Step 7
--- Pending approvals count for the key's own agent, so that naming many agents gives no room for more of them.
+-- Who asks for approvals as many agents has no more of them pending than who asks as one.
 ALTER TABLE approvals ADD COLUMN own_agent_id TEXT GENERATED ALWAYS AS (
   coalesce(json_extract(record, '$.ownAgentId'), json_extract(record, '$.agentId'))
 ) VIRTUAL;
 DROP INDEX approvals_pending_of_agent;
 CREATE INDEX approvals_pending_of_agent ON approvals (tenant_id, own_agent_id, expires_at_ms) WHERE status = 'pending';
 
--- Expired approvals are looked for in all tenants at once.
+-- What has expired is looked for whatever its tenant.
 CREATE INDEX approvals_ending ON approvals (expires_at_ms) WHERE status = 'pending';
 
 -- Step 8
@@ -179,7 +179,7 @@ CREATE INDEX notice_messages_dead_of_channel ON notice_messages (channel, dead_a
 CREATE TABLE notice_channels (name TEXT PRIMARY KEY, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE notice_windows (name TEXT PRIMARY KEY, ends_at_ms INTEGER NOT NULL, record TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX notice_windows_by_end ON notice_windows (ends_at_ms);
--- The ids of notices that were put into the queue lately, in that order.
+-- What was put into the queue lately, in that order.
 CREATE TABLE notice_ids (place INTEGER PRIMARY KEY, notice_id TEXT NOT NULL UNIQUE) STRICT;
 -- How far the sources of notices have been read.
 CREATE TABLE notices_told (
@@ -196,7 +196,7 @@ CREATE TABLE usage_alerts (
 ) STRICT, WITHOUT ROWID;
 
 -- Step 9
--- The homes of credentials without a vendor. Credential and home are keyed hashes.
+-- Where credentials without a vendor are at home; both are keyed hashes.
 CREATE TABLE homes (
   tenant_id TEXT NOT NULL,
   credential TEXT NOT NULL,
@@ -209,7 +209,7 @@ CREATE INDEX homes_by_end ON homes (tenant_id, ends_at_ms);
 CREATE INDEX homes_by_agent ON homes (agent_id);
 
 -- Step 10
--- Sessions of the console. Their tokens and keys are here only as hashes.
+-- Sessions of the console. Only hashes of what opens them are here.
 CREATE TABLE sessions (
   tenant_id TEXT NOT NULL,
   session_id TEXT NOT NULL,
@@ -218,7 +218,7 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 
 -- Step 11
--- Calls can be searched for what came back on them (traces/answer-facts.ts).
+-- Calls are looked for by what came back on them (traces/answer-facts.ts).
 ALTER TABLE response_scans ADD COLUMN injection INTEGER GENERATED ALWAYS AS (
   CASE WHEN json_valid(scan) THEN json_extract(scan, '$.injection.detected') END
 ) VIRTUAL;

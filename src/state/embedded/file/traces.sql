@@ -1,5 +1,5 @@
--- `traces.db` holds what is recorded in batches. `lines` are lines of the journal. The times of a chunk are
--- those of the ids in it, and lie within one second (`traces/lines.ts`).
+-- `traces.db`: what is recorded in batches. `lines` are those of the journal; times are those of the ids in them,
+-- and lie within one second (`traces/lines.ts`).
 
 -- Step 1
 CREATE TABLE trace_chunks (
@@ -38,7 +38,7 @@ CREATE TABLE seen (
 ) STRICT, WITHOUT ROWID;
 
 -- Step 3
--- The amounts charged to budgets on a day of their zones. The day is a text such as 2026-11-21.
+-- What was charged to budgets on a day in their zones; the day as text, 2026-11-21.
 CREATE TABLE budgets (
   tenant_id TEXT NOT NULL,
   day TEXT NOT NULL,
@@ -48,11 +48,11 @@ CREATE TABLE budgets (
 ) STRICT, WITHOUT ROWID;
 
 -- Step 4
--- The habits and the trust of agents, as JSON.
+-- What is usual for agents, and what their trust has come to, as JSON.
 CREATE TABLE histories (agent_id TEXT PRIMARY KEY, habits TEXT NOT NULL, trust TEXT NOT NULL) STRICT, WITHOUT ROWID;
 
 -- Step 5
--- Counts of calls by minute, hour and day: by decision, reason, band, tool and agent, as JSON.
+-- Calls by minute, hour and day: by decision, reason, band, tool and agent, as JSON.
 CREATE TABLE stats (
   tenant_id TEXT NOT NULL,
   interval_ms INTEGER NOT NULL,
@@ -62,5 +62,5 @@ CREATE TABLE stats (
 ) STRICT, WITHOUT ROWID;
 
 -- Step 6
--- Further names that searches go by, as JSON; NULL in counts of older versions.
+-- Further names that searches go by, as JSON; NULL where there are counts from before.
 ALTER TABLE stats ADD COLUMN names TEXT;
