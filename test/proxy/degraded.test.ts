@@ -93,6 +93,10 @@ t.test('a key that was only shown to open a tunnel is let out in it', async (t) 
   const redis = await startRedis(t);
   if (!redis) return;
   const { gateway, host } = await startLab(t, redis, 'open');
+  // The node then has the policies of the tenant. A tunnel alone only begins to read them.
+  const { key: other } = await gateway.mint();
+  const call = { method: 'GET', url: `https://${host}/x` };
+  t.match(await gateway.api('POST', '/v1/scan', call, `Bearer ${other}`), { status: 200 });
   const tunnel = await openSecureTunnel({
     proxyUrl: gateway.proxyUrl,
     authorization: basic(gateway.key),
