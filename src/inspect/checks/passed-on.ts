@@ -1,14 +1,12 @@
 import { isAscii } from '../kernel/bytes.ts';
 import type { Checks, SecretCheck } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';
-import { hasDigit, isChosen, isPasswordLike } from './texts.ts';
+import { hasDigit, hasLetter, isChosen, isPasswordLike } from './texts.ts';
 
 /*
  * Checks passwords where the words before them, or their place on a command line, already say that one stands
  * there. So shorter ones count than elsewhere, and only what else people write there has to be told apart.
  */
-
-const hasLetter = /[A-Za-z]/;
 
 /**
  * Matches a capital word with a sign or a year behind it, and two capital words with a number: `Topaz_2017`.

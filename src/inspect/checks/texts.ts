@@ -6,7 +6,7 @@ import { isIdentifier, isPlainValue, withoutNumbers } from './plain-values.ts';
 import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
 
 export const hasDigit = /[0-9]/;
-const hasLetter = /[A-Za-z]/;
+export const hasLetter = /[A-Za-z]/;
 
 /** The bits that a password of letters alone needs; names of products and abbreviations have some. */
 export const passwordBitsMin = 12;

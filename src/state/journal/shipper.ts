@@ -71,8 +71,8 @@ export class Shipper {
     const { lines, bytes, isInherited } = this.#segments.read(this.#options.shipBatchBytes);
     const later: Uint8Array[] = [];
     if (lines.length > 0) {
-      const mayRepeat = isInherited || this.#failures > 0;
-      // A failed chunk may have been stored all the same, so the store must look for its calls.
+      // What failed or was put off may have been stored all the same, so the store must look for its calls.
+      const mayRepeat = isInherited || this.#failures > 0 || this.#hasPutOff;
       const unreadable = await this.#options.ship({ lines, mayRepeat, putOff: (it) => later.push(it) });
       if (unreadable > 0)
         this.#options.onError(

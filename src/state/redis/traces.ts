@@ -79,7 +79,8 @@ export class RedisTraces {
       try {
         for (const part of partsOf(calls)) await this.#store(tenantId, part);
       } catch (error) {
-        if (!putOff || !(await this.#isElsewhereWell())) throw error;
+        // Calls of tenants on other nodes of a Cluster need not wait.
+        if (!putOff || !(await this.#link.connection.isPartThere())) throw error;
         this.#onError(error);
         putOff(Buffer.from(calls.map(toJournalLine).join('')));
       }
@@ -145,12 +146,6 @@ export class RedisTraces {
    */
   async keepTraces(next: (tenantId: string) => number): Promise<void> {
     this.#keptMsOf = (tenantId) => Math.min(Math.max(1, next(tenantId)), keptMsMax);
-  }
-
-  /** Tells whether other nodes of a Cluster answer, so that calls of other tenants need not wait. */
-  async #isElsewhereWell(): Promise<boolean> {
-    const { connection } = this.#link;
-    return connection.isCluster && connection.ping().catch(() => false);
   }
 
   /** Returns the start of the kept time. Earlier traces are not returned, even while Redis still has them. */

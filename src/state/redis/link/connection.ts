@@ -87,7 +87,6 @@ export async function openConnection(options: RedisConnectionOptions) {
     /** Runs a script; all `keys` must lie on one node. */
     run: (script: Script, keys: readonly string[], args: readonly Argument[]) =>
       bounded(keys[0], () => evaluate(client, script, keys, args)),
-    isCluster: options.cluster,
     /** Sends one command, whose first argument is its key, if it has one. */
     call: (command: string, ...args: readonly Argument[]) =>
       bounded(args[0], () => client.call(command, ...args.map(toArgument))),
@@ -96,8 +95,15 @@ export async function openConnection(options: RedisConnectionOptions) {
       bounded(args[0], () => client.callBuffer(command, ...args.map(toArgument))),
     /** Returns the answer to `INFO` of each master. */
     info: () => bounded(undefined, () => Promise.all(masters().map((it) => it.info()))),
-    /** Resolves with true if Redis answers, and rejects where it does not or is taken for away. */
-    ping: () => bounded(undefined, () => Promise.any(masters().map((it) => it.ping()))).then(() => true),
+    /** Tells whether some node of a Cluster answers, so that only a part of it is away; false on one Redis. */
+    async isPartThere(): Promise<boolean> {
+      if (!options.cluster) return false;
+      const asked = bounded(undefined, () => Promise.any(masters().map((it) => it.ping())));
+      return asked.then(
+        () => true,
+        () => false,
+      );
+    },
     async close() {
       if (isClosed) return;
       isClosed = true;

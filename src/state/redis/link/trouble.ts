@@ -19,7 +19,6 @@ export async function troubleOf(connection: RedisConnection, names: Names): Prom
   } catch (error) {
     const [refusal] = refusals.exec(String((error as Error).cause)) ?? [];
     if (refusal !== undefined) return `Redis answers, and takes no writes (${refusal}).`;
-    const isAnyThere = connection.isCluster && (await connection.ping().catch(() => false));
-    return isAnyThere ? undefined : 'Redis does not answer.';
+    return (await connection.isPartThere()) ? undefined : 'Redis does not answer.';
   }
 }
