@@ -1,4 +1,4 @@
-import { type Checks, digitsOf, type SecretCheck } from './check.ts';
+import { type Checks, digitsOf } from './check.ts';
 
 /*
  * AWS accounts that say nothing about the writer. They are those of the documentation, and those that publish
@@ -13,32 +13,26 @@ const publicAwsAccounts = new Set([
   ...['602401143452', '763104351884', '137112412989', '099720109477', '591542846629', '801119661308'],
 ]);
 
-/**
- * Tells whether twelve digits, perhaps grouped, are somebody's own account. One digit over and over is that
- * of an emulator.
- */
-function isOwnAwsAccount(text: string): boolean {
-  const digits = digitsOf(text);
-  return digits.length === 12 && !publicAwsAccounts.has(digits) && !/^(.)\1*$/.test(digits);
-}
-
-/**
- * Tells whether a text is a project number, or a project id with a digit, as the console proposes them. Ids
- * of words alone are mostly folders and branches, and those of tutorials begin with a pronoun.
- */
-const isOwnGcpProject: SecretCheck = (text) =>
-  /^\d+$/.test(text)
-    ? !publicAwsAccounts.has(text)
-    : /\d/.test(text) &&
-      /[a-z0-9]$/.test(text) &&
-      !/^(?:my|your|test|example|sample|demo|project-id)\b/.test(text);
-
-/** Tells whether the key of a tracker is in capitals, as all of them are. */
-const isTicketKey: SecretCheck = (text) => text === text.toUpperCase();
-
 /** Checks of cloud accounts and tracker keys. */
 export const accountChecks = {
-  'aws-account': isOwnAwsAccount,
-  'gcp-project': isOwnGcpProject,
-  'ticket-key': isTicketKey,
+  /**
+   * Tells whether twelve digits, perhaps grouped, are somebody's own account. One digit over and over is that
+   * of an emulator.
+   */
+  'aws-account'(text) {
+    const digits = digitsOf(text);
+    return digits.length === 12 && !publicAwsAccounts.has(digits) && !/^(.)\1*$/.test(digits);
+  },
+  /**
+   * Tells whether a text is a project number, or a project id with a digit, as the console proposes them. Ids
+   * of words alone are mostly folders and branches, and those of tutorials begin with a pronoun.
+   */
+  'gcp-project': (text) =>
+    /^\d+$/.test(text)
+      ? !publicAwsAccounts.has(text)
+      : /\d/.test(text) &&
+        /[a-z0-9]$/.test(text) &&
+        !/^(?:my|your|test|example|sample|demo|project-id)\b/.test(text),
+  /** Tells whether the key of a tracker is in capitals, as all of them are. */
+  'ticket-key': (text) => text === text.toUpperCase(),
 } as const satisfies Checks;

@@ -10,6 +10,13 @@ export function digitsCheck(length: number, isValid: (digits: string) => boolean
   };
 }
 
+/** Creates a check of numbers whose last digit follows from the weighted sum of all digits before it. */
+export const lastDigitCheck = (weights: readonly number[], digitOf: (sum: number) => number): SecretCheck =>
+  digitsCheck(
+    weights.length + 1,
+    (digits) => digitOf(weightedSum(digits, weights)) === Number(digits.at(-1)),
+  );
+
 /**
  * Tells whether a text is one character over and over. Such a text satisfies many formulas and is nobody's
  * number.
@@ -32,6 +39,16 @@ export function weighLetters(text: string, alphabet: string, weights: readonly n
     const place = alphabet.indexOf(text[at] ?? '?');
     return sum + weight * (place < 0 ? Number.NaN : place);
   }, 0);
+}
+
+/**
+ * Returns the check digit of machine-readable documents (ICAO Doc 9303-3, 4.9), with weights 7, 3, 1. Letters
+ * count 10 to 35, the filler `<` counts 0.
+ */
+export function icaoDigit(field: string): number {
+  const text = field.replaceAll('<', '0');
+  const weights = Array.from(text, (_, at) => [7, 3, 1][at % 3] as number);
+  return weighLetters(text, digitsAndLetters, weights) % 10;
 }
 
 export const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ';

@@ -8,16 +8,6 @@ import type { Checks } from './check.ts';
  * look the same.
  */
 
-/** Tells whether none of the words belongs to a firm, a place, a heading or a disease. */
-const isPersonName = (text: string): boolean => wordsOf(text).every((word) => !notNames.has(word));
-
-/** Tells whether words are a person's name, one of which is a known given name. */
-function isKnownName(text: string): boolean {
-  const words = wordsOf(text);
-  if (words.some((word) => notNames.has(word))) return false;
-  return words.some((word) => givenNames().has(withoutAccents(word)));
-}
-
 /** Returns the words in lower case, without punctuation at their ends. */
 const wordsOf = (text: string): string[] =>
   Buffer.from(text, 'latin1')
@@ -82,6 +72,12 @@ const notNames = new Set(
 );
 
 export const fullNameChecks = {
-  'person-name': isPersonName,
-  'known-name': isKnownName,
+  /** Tells whether none of the words belongs to a firm, a place, a heading or a disease. */
+  'person-name': (text) => wordsOf(text).every((word) => !notNames.has(word)),
+  /** Tells whether words are a person's name, one of which is a known given name. */
+  'known-name'(text) {
+    const words = wordsOf(text);
+    if (words.some((word) => notNames.has(word))) return false;
+    return words.some((word) => givenNames().has(withoutAccents(word)));
+  },
 } as const satisfies Checks;

@@ -1,11 +1,5 @@
 import { isIPv6 } from 'node:net';
-import type { Checks, SecretCheck } from './check.ts';
-
-/** Checks an IPv6 address in any form, perhaps with a prefix length (RFC 4291, 2.2 and 2.3). */
-const isIpv6: SecretCheck = (text) => {
-  const [address = '', length] = text.split('/');
-  return isIPv6(address) && (length === undefined || Number(length) <= 128);
-};
+import type { Checks } from './check.ts';
 
 /**
  * Matches names of machines: NetBIOS names in capitals, names with a number, words for storage, names with a
@@ -20,17 +14,19 @@ const escapedStart = /^[nrtbfvux][0-9A-Z]/;
 const nobody =
   /^(?:server\d?|(?:my|your|some)-?server|server-?name|host|hostname|computer|localhost|wsl\.localhost)$/i;
 
-/**
- * Tells whether the first part of `\\MACHINE\share` can name a machine. Texts that were escaped twice look
- * the same.
- */
-const isFileShare: SecretCheck = (text) => {
-  const [, machine = ''] = /^\\\\([^\\]+)\\/.exec(text) ?? [];
-  return machineName.test(machine) && !escapedStart.test(machine) && !nobody.test(machine);
-};
-
 /** Checks of network addresses and names. */
 export const networkChecks = {
-  ipv6: isIpv6,
-  'file-share': isFileShare,
+  /** Checks an IPv6 address in any form, perhaps with a prefix length (RFC 4291, 2.2 and 2.3). */
+  ipv6: (text) => {
+    const [address = '', length] = text.split('/');
+    return isIPv6(address) && (length === undefined || Number(length) <= 128);
+  },
+  /**
+   * Tells whether the first part of `\\MACHINE\share` can name a machine. Texts that were escaped twice look
+   * the same.
+   */
+  'file-share': (text) => {
+    const [, machine = ''] = /^\\\\([^\\]+)\\/.exec(text) ?? [];
+    return machineName.test(machine) && !escapedStart.test(machine) && !nobody.test(machine);
+  },
 } as const satisfies Checks;

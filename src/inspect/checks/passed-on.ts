@@ -1,5 +1,5 @@
 import { isAscii } from '../kernel/bytes.ts';
-import type { Checks, SecretCheck } from './check.ts';
+import type { Checks } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';
 import { hasDigit, hasLetter, isChosen, isPasswordLike } from './texts.ts';
 
@@ -28,37 +28,11 @@ const knownWord =
   /^(?:my)?(?:pass(?:word|wd)?|test|user|admin|secret|example|demo|hello|abc|qwerty|foo|bar|token|key|value)[-_]?\d{1,4}!?$/i;
 const signInside = /[!#$%^&*+=?@~]/;
 
-/**
- * Tells whether a text is a password, behind words that say that one follows. Shorter texts count than for
- * `chosen`. Names with a number do not: `server-01`, `RFC7617`.
- */
-function isTold(text: string): boolean {
-  const word = text.replace(/[.,:?;]{1,3}$/, '');
-  if (knownWord.test(word)) return false;
-  if (isChosen(word)) return true;
-  if (!isPasswordLike(word) || !hasDigit.test(word)) return false;
-  if (capitalsAndNumber.test(word) || wordAndNumber.test(word)) return true;
-  if (namedNumber.test(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\./.test(word)) return false;
-  if (/[a-z]/.test(word) && signInside.test(word)) return true;
-  return word.length >= mixedLengthMin && mixedTwice.test(word);
-}
-
 /** Matches what is no password on a command line: options, variables, ports, addresses, paths and lists. */
 const argument =
   /^(?:[-$%@<{(*~./\\]|\d{1,5}(?::|$|-\d|\/)|(?:\d{1,3}\.){3}|[\w.-]{0,64}:[\d/]|\w{1,40}=)|,|[\w.-]+\/[\w./-]+$/;
 
 const typedBitsMin = 6;
-
-/**
- * Tells whether a text on a command line, where no code can stand, is a password. It has a digit or a sign,
- * or an order that no word has.
- */
-function isTyped(text: string): boolean {
-  if (!isAscii(text) || !hasLetter.test(text) || argument.test(text)) return false;
-  if (/^[a-z]+(?:[-_.][a-z]+)*[-_.]?\d{0,2}$/i.test(text) && !/[a-z][A-Z]+[a-z]*\d/.test(text))
-    return randomBits(text) >= typedBitsMin;
-  return (hasDigit.test(text) || /[!@#$%^*+~?]/.test(text)) && !isEncodedWords(text);
-}
 
 const wordsOfPhrase =
   /^(?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?(?:[ ._-](?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?){2,11}[!?.]?$/;
@@ -76,29 +50,47 @@ const wordsOfSentences = new Set(
 );
 const phraseWordsMin = 4;
 
-/** Tells whether a text is a passphrase of random words, perhaps with a number, and no sentence or label. */
-function isPassphrase(text: string): boolean {
-  if (!wordsOfPhrase.test(text)) return false;
-  const parts = text
-    .toLowerCase()
-    .split(/[ ,.!?_-]+/)
-    .filter((part) => part !== '');
-  if (parts.some((part) => wordsOfSentences.has(part))) return false;
-  return parts.length >= phraseWordsMin || (parts.length === phraseWordsMin - 1 && hasDigit.test(text));
-}
-
 const groupBitsMin = 8;
 
-/**
- * Tells whether groups of four letters or digits have an order that words do not have: `woev gkbe xcsw pogn`.
- */
-const isOfRandomGroups: SecretCheck = (text) =>
-  !/abcd|1234|xxxx|0000/i.test(text) && randomBits(text.replace(/[ -]/g, '')) >= groupBitsMin;
-
 export const passedOnChecks = {
-  told: isTold,
-  typed: isTyped,
-  passphrase: isPassphrase,
-  'random-groups': isOfRandomGroups,
+  /**
+   * Tells whether a text is a password, behind words that say that one follows. Shorter texts count than for
+   * `chosen`. Names with a number do not: `server-01`, `RFC7617`.
+   */
+  told(text) {
+    const word = text.replace(/[.,:?;]{1,3}$/, '');
+    if (knownWord.test(word)) return false;
+    if (isChosen(word)) return true;
+    if (!isPasswordLike(word) || !hasDigit.test(word)) return false;
+    if (capitalsAndNumber.test(word) || wordAndNumber.test(word)) return true;
+    if (namedNumber.test(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\./.test(word)) return false;
+    if (/[a-z]/.test(word) && signInside.test(word)) return true;
+    return word.length >= mixedLengthMin && mixedTwice.test(word);
+  },
+  /**
+   * Tells whether a text on a command line, where no code can stand, is a password. It has a digit or a sign,
+   * or an order that no word has.
+   */
+  typed(text) {
+    if (!isAscii(text) || !hasLetter.test(text) || argument.test(text)) return false;
+    if (/^[a-z]+(?:[-_.][a-z]+)*[-_.]?\d{0,2}$/i.test(text) && !/[a-z][A-Z]+[a-z]*\d/.test(text))
+      return randomBits(text) >= typedBitsMin;
+    return (hasDigit.test(text) || /[!@#$%^*+~?]/.test(text)) && !isEncodedWords(text);
+  },
+  /** Tells whether a text is a passphrase of random words, perhaps with a number, and no sentence or label. */
+  passphrase(text) {
+    if (!wordsOfPhrase.test(text)) return false;
+    const parts = text
+      .toLowerCase()
+      .split(/[ ,.!?_-]+/)
+      .filter((part) => part !== '');
+    if (parts.some((part) => wordsOfSentences.has(part))) return false;
+    return parts.length >= phraseWordsMin || (parts.length === phraseWordsMin - 1 && hasDigit.test(text));
+  },
+  /**
+   * Tells whether groups of four letters or digits have an order that words do not have: `woev gkbe xcsw pogn`.
+   */
+  'random-groups': (text) =>
+    !/abcd|1234|xxxx|0000/i.test(text) && randomBits(text.replace(/[ -]/g, '')) >= groupBitsMin,
   'has-digit': (text) => hasDigit.test(text),
 } as const satisfies Checks;

@@ -1,5 +1,13 @@
-import { type Checks, digitsOf } from './check.ts';
-import { complement, digitsCheck, isMonotone, passesLuhn, remainder, weightedSum } from './check-digits.ts';
+import { type Checks, compactOf, digitsOf } from './check.ts';
+import {
+  complement,
+  digitsCheck,
+  isMonotone,
+  letters,
+  passesLuhn,
+  remainder,
+  weightedSum,
+} from './check-digits.ts';
 
 /**
  * Leading digits of card networks and the lengths they issue. Visa's former 13 digits are left out, since
@@ -51,15 +59,6 @@ function isCountedUp(text: string): boolean {
   );
 }
 
-/**
- * Checks that a card network can have issued a number, by start, length and check digit; separators are
- * ignored.
- */
-function isCardNumber(text: string): boolean {
-  const digits = digitsOf(text);
-  return isPlainCard(text) && passesLuhn(digits) && new Set(digits).size > 2 && !isCountedUp(text);
-}
-
 const isPlainCard = (text: string): boolean => isOfNetwork(digitsOf(text)) && !snowflake.test(text);
 
 /** Lengths of international bank account numbers, by country (ISO 13616 registry). */
@@ -74,86 +73,79 @@ const ibanLengths: Readonly<Record<string, number>> = Object.fromEntries(
     .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
 );
 
-/**
- * Checks an international bank account number: a known country, its length, and remainder 1 modulo 97 (ISO
- * 7064).
- */
-function isIban(text: string): boolean {
-  const compact = text.replace(/[ -]/g, '').toUpperCase();
-  if (ibanLengths[compact.slice(0, 2)] !== compact.length) return false;
-  let remainder = 0;
-  for (const character of compact.slice(4) + compact.slice(0, 4)) {
-    const value = Number.parseInt(character, 36);
-    remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
-  }
-  return remainder === 1;
-}
-
-/**
- * Checks a number with the right check digit that no listed network issues, or that an id may have too. It
- * needs the word "card" beside it. Numbers that begin with 1 are airlines' or times in milliseconds.
- */
-function isOtherCard(text: string): boolean {
-  const digits = digitsOf(text);
-  return /^[02-9]\d{11,18}$/.test(digits) && !isMonotone(digits) && passesLuhn(digits) && !isPlainCard(text);
-}
-
-/**
- * Checks a US bank routing number: a Federal Reserve district, then weights 3, 7, 1 (ABA Routing Number
- * Policy).
- */
-const isRoutingNumber = digitsCheck(
-  9,
-  (digits) =>
-    /^(?:0[1-9]|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)/.test(digits) &&
-    weightedSum(digits, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0,
-);
-
-/** Checks a bank account in Argentina: two blocks, each with its check digit. */
-const isCbu = digitsCheck(22, (digits) => {
-  const first = complement(weightedSum(digits, [7, 1, 3, 9, 7, 1, 3]), 10);
-  const second = complement(weightedSum(digits.slice(8), [3, 9, 7, 1, 3, 9, 7, 1, 3, 9, 7, 1, 3]), 10);
-  return first === Number(digits[7]) && second === Number(digits[21]);
-});
-
-/** Checks a bank account in Mexico. */
-const isClabe = digitsCheck(18, (digits) => {
-  const sum = [...digits.slice(0, 17)].reduce(
-    (sum, digit, at) => sum + ((Number(digit) * ([3, 7, 1][at % 3] as number)) % 10),
-    0,
-  );
-  return complement(sum, 10) === Number(digits[17]);
-});
-
-/** Checks a Spanish bank account: one check digit for bank and branch, one for the account. */
-const isCcc = digitsCheck(20, (digits) => {
-  const digitOf = (body: string): number => {
-    const digit = 11 - (weightedSum(body.padStart(10, '0'), [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11);
-    return digit > 9 ? 11 - digit : digit;
-  };
-  return digitOf(digits.slice(0, 8)) === Number(digits[8]) && digitOf(digits.slice(10)) === Number(digits[9]);
-});
-
-/** Checks a French bank account: bank, branch, account (letters count 1 to 9 by their place), key 97. */
-function isRib(text: string): boolean {
-  const rib = text
-    .toUpperCase()
-    .replace(/[^0-9A-Z]/g, '')
-    .replace(
-      /[A-Z]/g,
-      (letter) => '12345678912345678923456789'['ABCDEFGHIJKLMNOPQRSTUVWXYZ'.indexOf(letter)] as string,
-    );
-  return rib.length === 23 && remainder(rib, 97) === 0;
-}
-
 export const paymentChecks = {
   luhn: (text) => passesLuhn(digitsOf(text)),
-  card: isCardNumber,
-  'other-card': isOtherCard,
-  iban: isIban,
-  'aba-routing': isRoutingNumber,
-  'es-ccc': isCcc,
-  'fr-rib': isRib,
-  cbu: isCbu,
-  clabe: isClabe,
+  /**
+   * Checks that a card network can have issued a number, by start, length and check digit; separators are
+   * ignored.
+   */
+  card(text) {
+    const digits = digitsOf(text);
+    return isPlainCard(text) && passesLuhn(digits) && new Set(digits).size > 2 && !isCountedUp(text);
+  },
+  /**
+   * Checks a number with the right check digit that no listed network issues, or that an id may have too. It
+   * needs the word "card" beside it. Numbers that begin with 1 are airlines' or times in milliseconds.
+   */
+  'other-card'(text) {
+    const digits = digitsOf(text);
+    return (
+      /^[02-9]\d{11,18}$/.test(digits) && !isMonotone(digits) && passesLuhn(digits) && !isPlainCard(text)
+    );
+  },
+  /**
+   * Checks an international bank account number: a known country, its length, and remainder 1 modulo 97 (ISO
+   * 7064).
+   */
+  iban(text) {
+    const compact = text.replace(/[ -]/g, '').toUpperCase();
+    if (ibanLengths[compact.slice(0, 2)] !== compact.length) return false;
+    let remainder = 0;
+    for (const character of compact.slice(4) + compact.slice(0, 4)) {
+      const value = Number.parseInt(character, 36);
+      remainder = (remainder * (value > 9 ? 100 : 10) + value) % 97;
+    }
+    return remainder === 1;
+  },
+  /**
+   * Checks a US bank routing number: a Federal Reserve district, then weights 3, 7, 1 (ABA Routing Number
+   * Policy).
+   */
+  'aba-routing': digitsCheck(
+    9,
+    (digits) =>
+      /^(?:0[1-9]|1[0-2]|2[1-9]|3[0-2]|6[1-9]|7[0-2]|80)/.test(digits) &&
+      weightedSum(digits, [3, 7, 1, 3, 7, 1, 3, 7, 1]) % 10 === 0,
+  ),
+  /** Checks a Spanish bank account: one check digit for bank and branch, one for the account. */
+  'es-ccc': digitsCheck(20, (digits) => {
+    const digitOf = (body: string): number => {
+      const digit = 11 - (weightedSum(body.padStart(10, '0'), [1, 2, 4, 8, 5, 10, 9, 7, 3, 6]) % 11);
+      return digit > 9 ? 11 - digit : digit;
+    };
+    return (
+      digitOf(digits.slice(0, 8)) === Number(digits[8]) && digitOf(digits.slice(10)) === Number(digits[9])
+    );
+  }),
+  /** Checks a French bank account: bank, branch, account (letters count 1 to 9 by their place), key 97. */
+  'fr-rib'(text) {
+    const digitOf = (letter: string): string =>
+      '12345678912345678923456789'[letters.indexOf(letter)] as string;
+    const rib = compactOf(text).replace(/[A-Z]/g, digitOf);
+    return rib.length === 23 && remainder(rib, 97) === 0;
+  },
+  /** Checks a bank account in Argentina: two blocks, each with its check digit. */
+  cbu: digitsCheck(22, (digits) => {
+    const first = complement(weightedSum(digits, [7, 1, 3, 9, 7, 1, 3]), 10);
+    const second = complement(weightedSum(digits.slice(8), [3, 9, 7, 1, 3, 9, 7, 1, 3, 9, 7, 1, 3]), 10);
+    return first === Number(digits[7]) && second === Number(digits[21]);
+  }),
+  /** Checks a bank account in Mexico. */
+  clabe: digitsCheck(18, (digits) => {
+    const sum = [...digits.slice(0, 17)].reduce(
+      (sum, digit, at) => sum + ((Number(digit) * ([3, 7, 1][at % 3] as number)) % 10),
+      0,
+    );
+    return complement(sum, 10) === Number(digits[17]);
+  }),
 } as const satisfies Checks;

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { Checks, SecretCheck } from './check.ts';
+import type { Checks } from './check.ts';
 
 /*
  * Checks that facts about persons are possible. A birth date must be one of somebody alive, an address one on
@@ -27,19 +27,6 @@ const isDay = (month: number, day: number): boolean => month >= 1 && month <= 12
  * that was converted to another zone has one.
  */
 const timeOfEvent = /T\d\d:(?!00(?::00(?:\.0{1,9})?)?(?:[Z+-]|$))/;
-
-/** Tells whether a text is a date, in any usual order, on which somebody alive can have been born. */
-function isBirthDate(text: string): boolean {
-  if (timeOfEvent.test(text)) return false;
-  const numbers = text.match(/\d{1,8}/g) ?? [];
-  const [first = '', second = '', third = ''] = numbers;
-  if (numbers.length === 1 && first.length === 8) return isCompactDate(first);
-  if (numbers.length === 2) return isWrittenDate(text, first, second);
-  if (numbers.length < 3) return false;
-  const [year, middle, last] = first.length === 4 ? [first, second, third] : [third, first, second];
-  const [a, b] = [Number(middle), Number(last)];
-  return isBirthYear(year) && (isDay(a, b) || isDay(b, a));
-}
 
 /** Tells whether eight digits are a birth date: `19800203`, or `03021980` as forms have it. */
 function isCompactDate(digits: string): boolean {
@@ -72,50 +59,13 @@ const notAddresses =
 /** The least number of characters of an IPv6 address. Shorter ones, such as `1::1`, are made up. */
 const v6LengthMin = 12;
 
-/**
- * Tells whether a person's machine can have an address on the public Internet. Addresses for a special
- * purpose do not count (RFC 6890).
- */
-function isPublicAddress(text: string): boolean {
-  if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
-  if (!text.includes(':'))
-    return ipaddr.IPv4.isValidFourPartDecimal(text) && isGlobal(ipaddr.IPv4.parse(text));
-  return text.length >= v6LengthMin && ipaddr.IPv6.isValid(text) && isGlobal(ipaddr.IPv6.parse(text));
-}
-
 const isGlobal = (address: ipaddr.IPv4 | ipaddr.IPv6): boolean => address.range() === 'unicast';
 
 /** Matches the block of the IANA (RFC 9542, 2.1) for protocols and documentation, and made-up addresses. */
 const notMachines =
   /^00005e|^(?:001122334455|0123456789ab|aabbccddeeff|001a2b3c4d5e|deadbeef|cafebabe|123456789abc|a1b2c3d4e5f6|112233445566)/;
 
-/**
- * Tells whether an EUI-48 is one that a maker gave to one machine. Multicast addresses are none, nor are
- * those of one or two different bytes.
- */
-function isMachineAddress(text: string): boolean {
-  const digits = text.replace(/[^0-9A-Fa-f]/g, '').toLowerCase();
-  return (
-    digits.length === 12 &&
-    !notMachines.test(digits) &&
-    new Set(digits.match(/../g)).size > 2 &&
-    Number.parseInt(digits.slice(1, 2), 16) % 2 === 0
-  );
-}
-
 const decimalsMin = 5;
-
-/**
- * Tells whether latitude and longitude are as exact as a door. Five decimals are a metre; landmarks have
- * four.
- */
-function isExactPosition(text: string): boolean {
-  const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
-  if (latitude === undefined || longitude === undefined) return false;
-  const decimals = (number: string): number => number.length - number.indexOf('.') - 1;
-  const isThere = Math.abs(Number(latitude)) <= 90 && Math.abs(Number(longitude)) <= 180;
-  return isThere && decimals(latitude) >= decimalsMin && decimals(longitude) >= decimalsMin;
-}
 
 /** Capitalised words behind `name:` or `Dear` that are nobody's name. */
 const impersonalWords: ReadonlySet<string> = new Set(
@@ -138,10 +88,6 @@ const impersonalWords: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Tells whether words may be a person's name: none is of software, trade or courtesy, or in capitals. */
-const isPlainName: SecretCheck = (text) =>
-  text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word));
-
 /** Matches addresses of something else: a machine, a page, a memory, a mailbox. */
 const otherAddress =
   /:\/\/|\d{1,3}\.\d{1,3}\.\d{1,3}\.\d|0x[\da-f]|::|[\da-f]{2}:[\da-f]{2}:|[$%#~^]\{|\\x|_|\w\(/i;
@@ -151,33 +97,72 @@ const sentenceWord =
 const someNumber = /(?<![\p{L}\p{N}.])\p{N}{1,6}(?:[-/ ]?\p{N}{1,5})*\p{L}?(?![\p{L}\p{N}])/u;
 const uncased = /[\u05d0-\u07ff\u0900-\u109f\u0e00-\u0eff\u3040-\u9fff\uac00-\ud7a3]/u;
 
-/**
- * Tells whether a text is an address of a house. It has capitalised words and a number, and a comma or a post
- * code between its parts. In scripts without capitals a number with some letters is enough.
- */
-function isHouseAddress(text: string): boolean {
-  const address = Buffer.from(text, 'latin1').toString('utf8').trim();
-  if (otherAddress.test(address) || sentenceWord.test(address)) return false;
-  if (uncased.test(address)) return /\p{N}/u.test(address) && (address.match(/\p{L}/gu)?.length ?? 0) >= 5;
-  const words = address.match(/\p{L}[\p{L}\p{M}'\u2019.-]+/gu) ?? [];
-  const isLarge = words.filter((word) => /^\p{Lu}/u.test(word)).length;
-  const hasParts = address.includes(',') || /\p{N}{4}|\p{N}{2,3}[ -]\p{N}{2,3}/u.test(address);
-  return isLarge >= 2 && 2 * isLarge >= words.length && hasParts && someNumber.test(address);
-}
-
-/**
- * Tells whether a text is a name that somebody has chosen. Such a name is marked by `@`, or has a digit, dot
- * or underscore, unlike common words.
- */
-const isHandle: SecretCheck = (text) =>
-  text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text));
-
 export const personChecks = {
-  'birth-date': isBirthDate,
-  'public-address': isPublicAddress,
-  'machine-address': isMachineAddress,
-  'exact-position': isExactPosition,
-  'plain-name': isPlainName,
-  address: isHouseAddress,
-  handle: isHandle,
+  /** Tells whether a text is a date, in any usual order, on which somebody alive can have been born. */
+  'birth-date'(text) {
+    if (timeOfEvent.test(text)) return false;
+    const numbers = text.match(/\d{1,8}/g) ?? [];
+    const [first = '', second = '', third = ''] = numbers;
+    if (numbers.length === 1 && first.length === 8) return isCompactDate(first);
+    if (numbers.length === 2) return isWrittenDate(text, first, second);
+    if (numbers.length < 3) return false;
+    const [year, middle, last] = first.length === 4 ? [first, second, third] : [third, first, second];
+    const [a, b] = [Number(middle), Number(last)];
+    return isBirthYear(year) && (isDay(a, b) || isDay(b, a));
+  },
+  /**
+   * Tells whether a person's machine can have an address on the public Internet. Addresses for a special
+   * purpose do not count (RFC 6890).
+   */
+  'public-address'(text) {
+    if (resolvers.has(text.toLowerCase()) || notAddresses.test(text)) return false;
+    if (!text.includes(':'))
+      return ipaddr.IPv4.isValidFourPartDecimal(text) && isGlobal(ipaddr.IPv4.parse(text));
+    return text.length >= v6LengthMin && ipaddr.IPv6.isValid(text) && isGlobal(ipaddr.IPv6.parse(text));
+  },
+  /**
+   * Tells whether an EUI-48 is one that a maker gave to one machine. Multicast addresses are none, nor are
+   * those of one or two different bytes.
+   */
+  'machine-address'(text) {
+    const digits = text.replace(/[^0-9A-Fa-f]/g, '').toLowerCase();
+    return (
+      digits.length === 12 &&
+      !notMachines.test(digits) &&
+      new Set(digits.match(/../g)).size > 2 &&
+      Number.parseInt(digits.slice(1, 2), 16) % 2 === 0
+    );
+  },
+  /**
+   * Tells whether latitude and longitude are as exact as a door. Five decimals are a metre; landmarks have
+   * four.
+   */
+  'exact-position'(text) {
+    const [latitude, longitude] = text.match(/-?\d{1,3}\.\d{1,15}/g) ?? [];
+    if (latitude === undefined || longitude === undefined) return false;
+    const decimals = (number: string): number => number.length - number.indexOf('.') - 1;
+    const isThere = Math.abs(Number(latitude)) <= 90 && Math.abs(Number(longitude)) <= 180;
+    return isThere && decimals(latitude) >= decimalsMin && decimals(longitude) >= decimalsMin;
+  },
+  /** Tells whether words may be a person's name: none is of software, trade or courtesy, or in capitals. */
+  'plain-name': (text) =>
+    text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word)),
+  /**
+   * Tells whether a text is an address of a house. It has capitalised words and a number, and a comma or a post
+   * code between its parts. In scripts without capitals a number with some letters is enough.
+   */
+  address(text) {
+    const address = Buffer.from(text, 'latin1').toString('utf8').trim();
+    if (otherAddress.test(address) || sentenceWord.test(address)) return false;
+    if (uncased.test(address)) return /\p{N}/u.test(address) && (address.match(/\p{L}/gu)?.length ?? 0) >= 5;
+    const words = address.match(/\p{L}[\p{L}\p{M}'\u2019.-]+/gu) ?? [];
+    const isLarge = words.filter((word) => /^\p{Lu}/u.test(word)).length;
+    const hasParts = address.includes(',') || /\p{N}{4}|\p{N}{2,3}[ -]\p{N}{2,3}/u.test(address);
+    return isLarge >= 2 && 2 * isLarge >= words.length && hasParts && someNumber.test(address);
+  },
+  /**
+   * Tells whether a text is a name that somebody has chosen. Such a name is marked by `@`, or has a digit, dot
+   * or underscore, unlike common words.
+   */
+  handle: (text) => text.startsWith('@') || (/[A-Za-z]/.test(text) && /[._\d]/.test(text)),
 } as const satisfies Checks;

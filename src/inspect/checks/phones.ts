@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import type { MetadataJson } from 'libphonenumber-js/core';
 import { lazily } from '../../util/lazily.ts';
-import { type Checks, digitsOf, type SecretCheck } from './check.ts';
+import { type Checks, digitsOf } from './check.ts';
 
 /*
  * Checks phone numbers by the numbering plans of the world, as Google's libphonenumber collects them. Only
@@ -99,24 +99,6 @@ function isInternational(text: string): boolean {
 const isDialled = ({ prefix, national }: Plan, digits: string): boolean =>
   digits.startsWith(prefix) && national.test(digits.slice(prefix.length));
 
-/**
- * Tells whether a text is a number as it is dialled within one of many countries. It has the prefix where
- * there is one, or `00` before a whole number.
- */
-function isNational(text: string): boolean {
-  const digits = digitsOf(text);
-  if (digits.startsWith('00')) return isInternational(digits.slice(2));
-  if (!isPlausible(text, digits)) return false;
-  return isNanp(digits) || plans().common.some((plan) => isDialled(plan, digits));
-}
-
-/**
- * Tells whether a text is a number where one is asked for. It need not be complete: people omit what
- * neighbours know.
- */
-const isNamedNumber: SecretCheck = (text) =>
-  text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text));
-
 const isPlausible = (text: string, digits: string): boolean =>
   digits.length >= digitsMin &&
   digits.length <= digitsMax &&
@@ -134,6 +116,19 @@ const otherNumber =
 export const phoneChecks = {
   nanp: isNanp,
   phone: isInternational,
-  'phone-national': isNational,
-  'phone-named': isNamedNumber,
+  /**
+   * Tells whether a text is a number as it is dialled within one of many countries. It has the prefix where
+   * there is one, or `00` before a whole number.
+   */
+  'phone-national'(text) {
+    const digits = digitsOf(text);
+    if (digits.startsWith('00')) return isInternational(digits.slice(2));
+    if (!isPlausible(text, digits)) return false;
+    return isNanp(digits) || plans().common.some((plan) => isDialled(plan, digits));
+  },
+  /**
+   * Tells whether a text is a number where one is asked for. It need not be complete: people omit what
+   * neighbours know.
+   */
+  'phone-named': (text) => (text.startsWith('+') ? isInternational(text) : isPlausible(text, digitsOf(text))),
 } as const satisfies Checks;

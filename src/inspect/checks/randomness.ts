@@ -114,15 +114,13 @@ const hyphenated = /^[a-z]+(?:-[a-z]+)+$/;
 const hyphenatedBitsMin = 12;
 const hyphenatedBitsPerLetterMin = 1.2;
 
-/**
- * Tells whether characters are random where names are expected. These may have digits between their words
- * (`utf8ToUtf16Le`), so that digits between letters do not suffice.
- */
-const isPlainlyRandom: SecretCheck = (text) =>
-  !isPlainValue(text) &&
-  ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text)));
-
 export const randomnessChecks = {
   random: isRandom,
-  'plainly-random': isPlainlyRandom,
+  /**
+   * Tells whether characters are random where names are expected. These may have digits between their words
+   * (`utf8ToUtf16Le`), so that digits between letters do not suffice.
+   */
+  'plainly-random': (text) =>
+    !isPlainValue(text) &&
+    ((isMixed(text) && isHex.test(text)) || (/[0-9]/.test(text) && hasRandomOrder(text))),
 } as const satisfies Checks;

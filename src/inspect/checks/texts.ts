@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
 import { isAscii } from '../kernel/bytes.ts';
-import type { Checks, SecretCheck } from './check.ts';
+import type { Checks } from './check.ts';
 import { isIdentifier, isPlainValue, withoutNumbers } from './plain-values.ts';
 import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
 
@@ -129,33 +129,11 @@ const lettersMax = 7;
 /** Matches the word for a password, and signs and words behind it, as tests of URLs have: `pass;option`. */
 const passAndWords = /^(?:p[a4]ss(?:w[o0]rd|wd)?|pwd|secret)(?:[^0-9A-Za-z]{1,4}[a-z]{0,12}){1,3}$/;
 
-/**
- * Tells whether a text is a password in a URL, and not a few letters, as documentation has:
- * `https://wiki:pedia@host`, `http://user:he%2F%2Fo@host`.
- */
-function isUrlPassword(text: string): boolean {
-  const plain = text.replace(escaped, '-');
-  if (Buffer.from(plain, 'latin1').toString().length < urlPasswordMin) return false;
-  if (capitals.test(plain) || passAndWords.test(plain)) return false;
-  const letters = plain.replace(/[-/:@`{}]/g, '');
-  return (
-    letters.length > lettersMax || !/^[A-Za-z]*$/.test(letters) || randomBits(letters) >= passwordBitsMin
-  );
-}
-
 const fileExtensions = new Set(
   'png jpg jpeg gif svg webp ico css js mjs ts tsx jsx json md html htm txt pdf zip gz tar woff py go rs java rb sh yml yaml map exe dll so'.split(
     ' ',
   ),
 );
-
-/**
- * Tells whether the last part of a domain can be a top-level domain and is no file extension (`logo@2x.png`).
- */
-const isEmailDomain: SecretCheck = (text) => {
-  const last = text.slice(text.lastIndexOf('.') + 1);
-  return !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last));
-};
 
 /** Tells whether a label is a country's domain (RFC 1591, section 2); nobody writes one as `cH`. */
 const isCountry = (label: string): boolean =>
@@ -165,6 +143,26 @@ export const textChecks = {
   'password-like': isPasswordLike,
   chosen: isChosen,
   'many-signs': isOfManySigns,
-  'url-password': isUrlPassword,
-  'email-domain': isEmailDomain,
+  /**
+   * Tells whether a text is a password in a URL, and not a few letters, as documentation has:
+   * `https://wiki:pedia@host`, `http://user:he%2F%2Fo@host`.
+   */
+  'url-password'(text) {
+    const plain = text.replace(escaped, '-');
+    if (Buffer.from(plain, 'latin1').toString().length < urlPasswordMin) return false;
+    if (capitals.test(plain) || passAndWords.test(plain)) return false;
+    const letters = plain.replace(/[-/:@`{}]/g, '');
+    return (
+      letters.length > lettersMax || !/^[A-Za-z]*$/.test(letters) || randomBits(letters) >= passwordBitsMin
+    );
+  },
+  /**
+   * Tells whether the last part of a domain can be a top-level domain and is no file extension (`logo@2x.png`).
+   */
+  'email-domain': (text) => {
+    const last = text.slice(text.lastIndexOf('.') + 1);
+    return (
+      !fileExtensions.has(last.toLowerCase()) && isUtf8Text(text) && (last.length > 2 || isCountry(last))
+    );
+  },
 } as const satisfies Checks;

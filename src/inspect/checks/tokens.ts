@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { Checks, SecretCheck } from './check.ts';
+import type { Checks } from './check.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 const checksumLength = 6;
@@ -14,13 +14,6 @@ export function crcChecksum(text: string): string {
 
 const endsWithChecksumOf = (text: string, covered: string): boolean => text.endsWith(crcChecksum(covered));
 
-/** Checks `ghp_` and similar tokens: the checksum covers the 30 random characters, not the prefix. */
-const isPrefixedCrcToken: SecretCheck = (text) =>
-  endsWithChecksumOf(text, text.slice(text.indexOf('_') + 1, -checksumLength));
-
-/** Checks `iv_live_…`: the checksum covers everything before it. */
-const isPosternKey: SecretCheck = (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength));
-
 function parseBase64Json(text: string): unknown {
   try {
     return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
@@ -29,37 +22,31 @@ function parseBase64Json(text: string): unknown {
   }
 }
 
-/** Checks that the first segment is base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
-function isJwt(text: string): boolean {
-  const header = parseBase64Json(text.slice(0, text.indexOf('.')));
-  return typeof header === 'object' && header !== null && 'alg' in header;
-}
-
-/**
- * Checks that a text is base64 of `user:password` (RFC 7617), not of JSON, markup or a repeated word
- * (`test:test`).
- */
-function isBasicCredential(text: string): boolean {
-  const decoded = Buffer.from(text, 'base64').toString('latin1');
-  return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded) && !/^([a-z]{3,12}):\1$/.test(decoded);
-}
-
-/** Checks that the first segment is base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
-const isDiscordToken: SecretCheck = (text) =>
-  /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1'));
-
-/**
- * Checks that each of eight groups of six digits is 11 times a 16-bit number. One in 430 million random keys
- * passes.
- */
-const isBitLockerKey: SecretCheck = (text) =>
-  text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16);
-
 export const tokenChecks = {
-  'bitlocker-key': isBitLockerKey,
-  'prefixed-crc': isPrefixedCrcToken,
-  'postern-key': isPosternKey,
-  jwt: isJwt,
-  'discord-token': isDiscordToken,
-  'basic-credential': isBasicCredential,
+  /**
+   * Checks that each of eight groups of six digits is 11 times a 16-bit number. One in 430 million random keys
+   * passes.
+   */
+  'bitlocker-key': (text) =>
+    text.split('-').every((group) => Number(group) % 11 === 0 && Number(group) / 11 < 2 ** 16),
+  /** Checks `ghp_` and similar tokens: the checksum covers the 30 random characters, not the prefix. */
+  'prefixed-crc': (text) => endsWithChecksumOf(text, text.slice(text.indexOf('_') + 1, -checksumLength)),
+  /** Checks `iv_live_…`: the checksum covers everything before it. */
+  'postern-key': (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength)),
+  /** Checks that the first segment is base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
+  jwt(text) {
+    const header = parseBase64Json(text.slice(0, text.indexOf('.')));
+    return typeof header === 'object' && header !== null && 'alg' in header;
+  },
+  /** Checks that the first segment is base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
+  'discord-token': (text) =>
+    /^[1-9]\d{16,19}$/.test(Buffer.from(text.slice(0, text.indexOf('.')), 'base64').toString('latin1')),
+  /**
+   * Checks that a text is base64 of `user:password` (RFC 7617), not of JSON, markup or a repeated word
+   * (`test:test`).
+   */
+  'basic-credential'(text) {
+    const decoded = Buffer.from(text, 'base64').toString('latin1');
+    return /^[!#-9;=?-z|~]{1,128}:[ -~]{3,256}$/.test(decoded) && !/^([a-z]{3,12}):\1$/.test(decoded);
+  },
 } as const satisfies Checks;

@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { lazily } from '../../util/lazily.ts';
 import { packageFile } from '../../util/program-files.ts';
-import type { Checks, SecretCheck } from './check.ts';
+import type { Checks } from './check.ts';
 
 /* Checks the checksums of wallet keys. No other text passes them, so such keys need no word beside them. */
 
@@ -48,39 +48,14 @@ function endsWithHash(bytes: Buffer | undefined): boolean {
     .equals(bytes.subarray(-4));
 }
 
-const isBase58Check: SecretCheck = (text) => endsWithHash(decodeBase58(text, base58));
-
 const wifVersion = 0x80;
 /** The byte that says that the public key is written in short form. */
 const wifCompressed = 0x01;
-
-/** Checks Bitcoin's wallet import format: a version, 32 bytes, and sometimes one more byte. */
-function isWif(text: string): boolean {
-  const bytes = decodeBase58(text, base58);
-  if (bytes?.[0] !== wifVersion) return false;
-  const isWhole = bytes.length === 37 || (bytes.length === 38 && bytes[33] === wifCompressed);
-  return isWhole && endsWithHash(bytes);
-}
-
-const isRippleSeed: SecretCheck = (text) => endsWithHash(decodeBase58(text, rippleBase58));
 
 export const bech32 = 'qpzry9x8gf2tvdw0s3jn54khce6mua7l';
 const bech32Generator = [0x3b6a57b2, 0x26508e6d, 0x1ea119fa, 0x3d4233dd, 0x2a1462b3];
 const bech32Constant = 1;
 const bech32mConstant = 0x2bc830a3;
-
-/**
- * Checks the checksum of BIP 173 or BIP 350, which covers the part before the last `1` and the digits behind
- * it.
- */
-function isBech32(text: string): boolean {
-  const lower = text.toLowerCase();
-  const separator = lower.lastIndexOf('1');
-  const digits = [...lower.slice(separator + 1)].map((character) => bech32.indexOf(character));
-  if (separator < 1 || digits.includes(-1)) return false;
-  const checksum = bech32Checksum(lower.slice(0, separator), digits);
-  return checksum === bech32Constant || checksum === bech32mConstant;
-}
 
 export function bech32Checksum(prefix: string, digits: readonly number[]): number {
   const codes = [...prefix].map((character) => character.charCodeAt(0));
@@ -99,17 +74,6 @@ function bech32Step(checksum: number, value: number): number {
 export const base32Alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 const crc16Polynomial = 0x1021;
 
-/**
- * Checks a seed of Stellar (SEP 23). It is base32, and its last two bytes are the CRC-16/XMODEM of the
- * others, low byte first.
- */
-function isStellarSeed(text: string): boolean {
-  let bits = 0n;
-  for (const character of text) bits = (bits << 5n) | BigInt(Math.max(0, base32Alphabet.indexOf(character)));
-  const bytes = Buffer.from(bits.toString(16).padStart(70, '0'), 'hex');
-  return bytes.readUInt16LE(bytes.length - 2) === crc16(bytes.subarray(0, -2));
-}
-
 export function crc16(bytes: Uint8Array): number {
   let crc = 0;
   for (const byte of bytes) {
@@ -121,26 +85,6 @@ export function crc16(bytes: Uint8Array): number {
 
 /** The PKCS #8 header (RFC 8410, section 7) before the 32 bytes of an Ed25519 key. */
 export const pkcs8Head = Buffer.from('302e020100300506032b657004220420', 'hex');
-
-/** Checks 64 bytes, in base58 or a list of numbers. The last 32 are the public key of the first. */
-function isEd25519KeyPair(text: string): boolean {
-  const bytes = text.includes(',')
-    ? Buffer.from(
-        text
-          .split(/[^\d]{1,8}/)
-          .filter(Boolean)
-          .map(Number),
-      )
-    : decodeBase58(text, base58);
-  if (bytes?.length !== 64) return false;
-  const key = createPrivateKey({
-    key: Buffer.concat([pkcs8Head, bytes.subarray(0, 32)]),
-    format: 'der',
-    type: 'pkcs8',
-  });
-  const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
-  return spki.subarray(-32).equals(bytes.subarray(32));
-}
 
 const phraseLengthMin = 12;
 const phraseLengths = [24, 21, 18, 15, phraseLengthMin];
@@ -178,35 +122,76 @@ function passesBip39(indexes: readonly number[]): boolean {
   return hash.startsWith(bits.slice(-checksumLength));
 }
 
-/** Tells whether a whole phrase of listed words stands in a row somewhere, with the right checksum. */
-function isSeedPhrase(text: string): boolean {
-  const indexes = indexesOf(text);
-  return indexes.some((_, start) =>
-    phraseLengths.some(
-      (length) => start + length <= indexes.length && passesBip39(indexes.slice(start, start + length)),
-    ),
-  );
-}
-
-/**
- * Tells whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a few
- * guesses.
- */
-function isSeedPhraseLike(text: string): boolean {
-  const indexes = indexesOf(text);
-  return indexes.some((_, start) => {
-    const phrase = indexes.slice(start, start + phraseLengthMin);
-    return phrase.length === phraseLengthMin && !phrase.includes(-1) && !isSorted(phrase);
-  });
-}
-
 export const walletChecks = {
-  base58check: isBase58Check,
-  wif: isWif,
-  'ripple-seed': isRippleSeed,
-  bech32: isBech32,
-  'stellar-seed': isStellarSeed,
-  'ed25519-key-pair': isEd25519KeyPair,
-  'seed-phrase': isSeedPhrase,
-  'seed-phrase-like': isSeedPhraseLike,
+  base58check: (text) => endsWithHash(decodeBase58(text, base58)),
+  /** Checks Bitcoin's wallet import format: a version, 32 bytes, and sometimes one more byte. */
+  wif(text) {
+    const bytes = decodeBase58(text, base58);
+    if (bytes?.[0] !== wifVersion) return false;
+    const isWhole = bytes.length === 37 || (bytes.length === 38 && bytes[33] === wifCompressed);
+    return isWhole && endsWithHash(bytes);
+  },
+  'ripple-seed': (text) => endsWithHash(decodeBase58(text, rippleBase58)),
+  /**
+   * Checks the checksum of BIP 173 or BIP 350, which covers the part before the last `1` and the digits behind
+   * it.
+   */
+  bech32(text) {
+    const lower = text.toLowerCase();
+    const separator = lower.lastIndexOf('1');
+    const digits = [...lower.slice(separator + 1)].map((character) => bech32.indexOf(character));
+    if (separator < 1 || digits.includes(-1)) return false;
+    const checksum = bech32Checksum(lower.slice(0, separator), digits);
+    return checksum === bech32Constant || checksum === bech32mConstant;
+  },
+  /**
+   * Checks a seed of Stellar (SEP 23). It is base32, and its last two bytes are the CRC-16/XMODEM of the
+   * others, low byte first.
+   */
+  'stellar-seed'(text) {
+    let bits = 0n;
+    for (const character of text)
+      bits = (bits << 5n) | BigInt(Math.max(0, base32Alphabet.indexOf(character)));
+    const bytes = Buffer.from(bits.toString(16).padStart(70, '0'), 'hex');
+    return bytes.readUInt16LE(bytes.length - 2) === crc16(bytes.subarray(0, -2));
+  },
+  /** Checks 64 bytes, in base58 or a list of numbers. The last 32 are the public key of the first. */
+  'ed25519-key-pair'(text) {
+    const bytes = text.includes(',')
+      ? Buffer.from(
+          text
+            .split(/[^\d]{1,8}/)
+            .filter(Boolean)
+            .map(Number),
+        )
+      : decodeBase58(text, base58);
+    if (bytes?.length !== 64) return false;
+    const key = createPrivateKey({
+      key: Buffer.concat([pkcs8Head, bytes.subarray(0, 32)]),
+      format: 'der',
+      type: 'pkcs8',
+    });
+    const spki = createPublicKey(key).export({ format: 'der', type: 'spki' });
+    return spki.subarray(-32).equals(bytes.subarray(32));
+  },
+  /** Tells whether a whole phrase of listed words stands in a row somewhere, with the right checksum. */
+  'seed-phrase'(text) {
+    const indexes = indexesOf(text);
+    return indexes.some((_, start) =>
+      phraseLengths.some(
+        (length) => start + length <= indexes.length && passesBip39(indexes.slice(start, start + length)),
+      ),
+    );
+  },
+  /**
+   * Tells whether twelve listed words stand in a row, whatever their checksum: a phrase with a slip takes a few
+   * guesses.
+   */
+  'seed-phrase-like'(text) {
+    const indexes = indexesOf(text);
+    return indexes.some((_, start) => {
+      const phrase = indexes.slice(start, start + phraseLengthMin);
+      return phrase.length === phraseLengthMin && !phrase.includes(-1) && !isSorted(phrase);
+    });
+  },
 } as const satisfies Checks;
