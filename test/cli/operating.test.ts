@@ -222,9 +222,16 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     t.match(await here('restore', folder), { code: 1, stderr: /pepper is not what the backup has listed/ });
     t.strictSame(readdirSync(join(dir, 'data')), [], 'nothing is half restored');
     writeFileSync(join(folder, 'state/pepper'), pepper);
+    // A kill may have left a part of a restore behind.
+    mkdirSync(join(dir, 'private/.restoring'));
+    writeFileSync(join(dir, 'private/.restoring/pepper'), 'half');
+    const { ino } = statSync(join(dir, 'private'));
     const restored = await here('restore', folder);
     t.equal(restored.code, 0, restored.stderr);
+    t.match(restored.stderr, /keys that were revoked since then are valid again/);
     t.ok(lstatSync(join(dir, 'data')).isSymbolicLink(), 'the link stays');
+    t.equal(statSync(join(dir, 'private')).ino, ino, 'the folder stays: it may be a volume');
+    t.notOk(existsSync(join(dir, 'private/.restoring')));
     const verifiedAlone = await here('audit', 'verify');
     t.match(verifiedAlone, { code: 0, stderr: /the state itself is read/ });
     for (const name of readdirSync(join(dir, 'private'), { recursive: true, encoding: 'utf8' }))

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
+import { copyDatabase } from '../../src/state/embedded/sqlite.ts';
 import { openEmbeddedStore } from '../../src/state/embedded/store.ts';
 import { chunkBytesMax } from '../../src/state/embedded/traces/traces-chunks.ts';
 import { removedMax } from '../../src/state/embedded/traces/traces-removal.ts';
@@ -52,6 +53,31 @@ function inspect(t: Test, file: string): DatabaseSync {
   t.teardown(() => db.isOpen && db.close());
   return db;
 }
+
+t.test('a database is copied as it is at one moment, however often others commit meanwhile', async (t) => {
+  const dir = t.testdir();
+  const db = inspect(t, join(dir, 'from.db'));
+  db.exec(
+    'PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; CREATE TABLE commits (at INTEGER, filler BLOB)',
+  );
+  db.exec('INSERT INTO commits VALUES (0, zeroblob(60000000))');
+  const add = db.prepare('INSERT INTO commits VALUES (?, zeroblob(10))');
+  let commits = 0;
+  const writing = setInterval(() => {
+    commits += 1;
+    add.run(commits);
+  }, 2);
+  // Without an end of the commits a copy that begins anew after each of them would never end.
+  const end = setTimeout(() => clearInterval(writing), 20_000);
+  await copyDatabase(join(dir, 'from.db'), join(dir, 'to.db'));
+  t.ok(commits > 5, `${commits} commits meanwhile`);
+  const copied = Number(
+    inspect(t, join(dir, 'to.db')).prepare('SELECT max(at) AS at FROM commits').get()?.['at'],
+  );
+  t.ok(copied < commits, `the copy has ${copied} of ${commits} commits`);
+  clearInterval(writing);
+  clearTimeout(end);
+});
 
 t.test('an agent that has not called for ninety days is forgotten', async (t) => {
   const dir = t.testdir();

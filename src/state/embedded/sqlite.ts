@@ -121,6 +121,9 @@ export function schemaVersion(file: string): number {
 export async function copyDatabase(file: string, to: string): Promise<void> {
   const raw = new DatabaseSync(file, { readOnly: true });
   try {
+    // Reading holds on to that moment. Without it each commit of the daemon makes SQLite begin anew, so that a
+    // copy which takes longer than the pauses between commits never ends.
+    raw.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
     await backup(raw, to);
   } finally {
     raw.close();

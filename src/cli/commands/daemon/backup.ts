@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import {
   copyFileSync,
   existsSync,
@@ -14,10 +13,12 @@ import {
 import { basename, dirname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
+import { fileDigest } from '../../../util/files/file-digest.ts';
+import { makeFolder } from '../../../util/files/make-folder.ts';
 import { ownedLike } from '../../../util/files/owned-like.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
-import { print, toFacts, toJson } from '../../output.ts';
+import { note, print, toFacts, toJson } from '../../output.ts';
 
 /*
  * A backup is a folder. It has copies of both databases, each as it was at one moment, and the journal of
@@ -75,6 +76,7 @@ export function addBackup(program: Command): void {
         files: Object.keys(listed.files).length,
       };
       await print(json ? `${toJson(facts)}\n` : toFacts(facts));
+      note(`All is as it was at ${listed.made_at}: keys that were revoked since then are valid again.`);
     });
 }
 
@@ -99,7 +101,7 @@ async function makeBackup(config: Config, folder: string, version: string): Prom
     for (const file of filesOf(dir)) copyInto(join(dir, file), join(draft, 'state', file));
     for (const name of databases) await copyDatabase(join(dir, name), join(draft, 'state', name));
     for (const [name, file] of outside(config)) if (existsSync(file)) copyInto(file, join(draft, name));
-    const files = Object.fromEntries(allFiles(draft).map((it) => [it, digestOf(join(draft, it))]));
+    const files = Object.fromEntries(allFiles(draft).map((it) => [it, fileDigest(join(draft, it))]));
     const schema = schemaVersion(join(draft, 'state', 'state.db'));
     const listed: Listed = { version, made_at: new Date().toISOString(), schema, files };
     writeFileSync(join(draft, listFile), `${JSON.stringify(listed, null, 2)}\n`, { mode: 0o600 });
@@ -140,8 +142,6 @@ function allFiles(dir: string): readonly string[] {
   return names.sort();
 }
 
-const digestOf = (file: string): string => createHash('sha256').update(readFileSync(file)).digest('hex');
-
 async function restoreBackup(config: Config, folder: string): Promise<Listed> {
   const named = embeddedDir(config);
   // The state folder of a systemd unit with DynamicUser is a link, which must stay.
@@ -149,7 +149,7 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
   const listed = readList(folder);
   for (const [file, digest] of Object.entries(listed.files)) {
     const path = join(folder, file);
-    if (!existsSync(path) || digestOf(path) !== digest)
+    if (!existsSync(path) || fileDigest(path) !== digest)
       throw new Error(`${path} is not what the backup has listed: it is missing, or was changed.`);
   }
   const { stateMigrations } = await import('../../../state/embedded/file/migrations.ts');
@@ -159,6 +159,8 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
       `the backup is of Postern ${listed.version}, with schema ${listed.schema}; this version knows ${stateMigrations.length}. Install the newer one.`,
     );
   for (const name of databases) checkDatabase(join(folder, 'state', name));
+  const draft = join(dir, '.restoring');
+  rmSync(draft, { recursive: true, force: true });
   if (existsSync(dir) && allFiles(dir).length > 0)
     throw new Error(`${dir} has a state already; stop the daemon, and move that folder away first.`);
   const taken = outside(config).filter(([name, file]) => isOther(join(folder, name), file));
@@ -166,8 +168,10 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
     throw new Error(
       `${taken.map(([, file]) => file).join(', ')}: another file stands there; move it away first.`,
     );
-  const draft = `${dir}.restoring`;
-  rmSync(draft, { recursive: true, force: true });
+  if (!existsSync(dir)) {
+    makeFolder(dir, 0o700);
+    ownedLike(dir, dirname(dir));
+  }
   try {
     for (const file of Object.keys(listed.files))
       if (file.startsWith('state/')) copyInto(join(folder, file), join(draft, file.slice('state/'.length)));
@@ -178,8 +182,10 @@ async function restoreBackup(config: Config, folder: string): Promise<Listed> {
         copyInto(join(folder, name), file);
         ownedLike(file, dirname(file));
       }
-    rmSync(dir, { recursive: true, force: true });
-    renameSync(draft, dir);
+    // The folder stays: it may be a volume, or stand in one that this user may not write to. The databases come
+    // last, so a state that has them is whole.
+    const others = readdirSync(draft).filter((it) => !databases.includes(it));
+    for (const name of [...others, ...databases]) renameSync(join(draft, name), join(dir, name));
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
@@ -194,7 +200,7 @@ const isOther = (saved: string, standing: string): boolean =>
   basename(saved) !== 'postern.yaml' &&
   existsSync(saved) &&
   existsSync(standing) &&
-  digestOf(saved) !== digestOf(standing);
+  fileDigest(saved) !== fileDigest(standing);
 
 function readList(folder: string): Listed {
   try {
