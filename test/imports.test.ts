@@ -18,7 +18,8 @@ const rows: readonly (readonly string[])[] = [
   ['credentials'],
   ['decision'],
   ['response'],
-  ['proxy', 'api', 'console'],
+  ['proxy', 'api'],
+  ['console'],
   ['daemon'],
   ['cli'],
 ];

@@ -168,12 +168,24 @@ export interface Route<Body = unknown, Query = unknown, Answer = unknown>
   readonly tag: string;
 }
 
-/** Makes the routes of one tag. A route's own types stay inside it, so that all routes stand in one list. */
+/** A route whose answer has a known type. */
+type Answering<Answer> = Omit<Route, 'answer'> & { readonly answer: z.ZodType<Answer> };
+
+/** The answer of a route, for those who ask it. */
+export type AnswerOf<R extends Answering<unknown>> = z.infer<R['answer']>;
+
+/**
+ * Makes the routes of one tag. A route's types of body and query stay inside it, so that all routes stand in
+ * one list.
+ */
 export const routesOf =
   (tag: string) =>
-  <Body, Query, Answer>(place: `${Method} /${string}`, endpoint: Endpoint<Body, Query, Answer>): Route => {
+  <Body, Query, Answer>(
+    place: `${Method} /${string}`,
+    endpoint: Endpoint<Body, Query, Answer>,
+  ): Answering<Answer> => {
     const [method, path] = place.split(' ');
-    return { ...endpoint, method, path, tag } as unknown as Route;
+    return { ...endpoint, method, path, tag } as unknown as Answering<Answer>;
   };
 
 /** Returns the key that a caller has presented, for the pipeline to ask the state about. */

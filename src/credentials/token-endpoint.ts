@@ -125,7 +125,8 @@ function authenticationOf({ clientId, proof }: TokenClient): ClientAuth {
   return (_server, _client, _body, headers) => headers.set('authorization', `Basic ${basic}`);
 }
 
-function signedBy({ key, algorithm }: SigningKey, kid: string | undefined): ClientAuth {
+function signedBy({ key: held, algorithm }: SigningKey, kid: string | undefined): ClientAuth {
+  const key = held as CryptoKey;
   return PrivateKeyJwt(kid === undefined ? { key } : { key, kid }, {
     [modifyAssertion](header) {
       // Few servers know the newer name of EdDSA (RFC 9864).

@@ -11,6 +11,7 @@ function held(id: string, changes: Partial<Approval> = {}): Approval {
     approval_id: id,
     status: 'pending',
     trace_id: `trace-${id}`,
+    tenant_id: 'default',
     env_name: 'production',
     agent_id: 'agent-1',
     agent_name: 'billing',

@@ -3,6 +3,7 @@ import { call, chosenTenant, get, may, session } from './data/api.ts';
 import { useChanges } from './data/changes.ts';
 import { useResource } from './data/resource.ts';
 import { go, href, place } from './data/route.ts';
+import type { Tenant } from './data/types.ts';
 import { pending, usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
 
@@ -172,7 +173,7 @@ function Who() {
 function Tenants({ own }: { own: string }) {
   const isAdmin = session.value?.role === 'admin';
   const tenants = useResource(isAdmin ? 'tenants' : undefined, (signal) =>
-    get<{ items: readonly { tenant_id: string; name: string }[] }>('/v1/tenants', {}, signal),
+    get<{ items: readonly Tenant[] }>('/v1/tenants', {}, signal),
   );
   const items = tenants.data?.items ?? [];
   if (items.length < 2) return <>{` · ${own}`}</>;

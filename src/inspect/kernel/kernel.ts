@@ -73,7 +73,7 @@ export class Kernel {
 
   /** Creates a kernel with room for so many bytes of tables. */
   constructor(tableBytes = 0) {
-    this.exports = new WebAssembly.Instance(compiled).exports as Exports;
+    this.exports = Object(new WebAssembly.Instance(compiled).exports);
     const { memory } = this.exports;
     const pages = Math.ceil((tablesAt + tableBytes) / pageBytes) - memory.buffer.byteLength / pageBytes;
     if (pages > 0) memory.grow(pages);

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import type { Session } from './types.ts';
 
 /* Calls the public API with the session's cookie, and with the token that proves that this page asks. */
 
@@ -21,14 +22,6 @@ export class ApiProblem extends Error {
 }
 
 /** The session of whoever is signed in. */
-export interface Session {
-  readonly session_id: string;
-  readonly csrf_token: string;
-  readonly role: string;
-  readonly permissions: readonly string[];
-  readonly tenant_id: string;
-  readonly subject: string;
-}
 export const session = signal<Session | null | undefined>(undefined);
 
 /** Set when a session has ended by itself, which the sign-in then says. */

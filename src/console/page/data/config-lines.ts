@@ -1,5 +1,7 @@
-import type { ValueOrigin } from '../../../config/origins.ts';
-import type { Shown, ShownConfig } from './config.ts';
+import type { Shown } from './config.ts';
+import type { ShownConfig } from './types.ts';
+
+type ValueOrigin = ShownConfig['origins'][number];
 
 export interface ConfigLine {
   readonly path: string;

@@ -1,15 +1,8 @@
-import type { ValueOrigin } from '../../../config/origins.ts';
 import { get } from './api.ts';
+import type { ShownConfig } from './types.ts';
 
 /** A part of the configuration, with names in snake_case and secrets hidden. */
-export type Shown = Readonly<Record<string, unknown>>;
-
-export interface ShownConfig {
-  readonly file: string | null;
-  readonly config: Shown;
-  readonly origins: readonly ValueOrigin[];
-  readonly defaults: Shown;
-}
+export type Shown = ShownConfig['config'];
 
 export const fetchConfig = (signal?: AbortSignal): Promise<ShownConfig> => get('/v1/config', {}, signal);
 

@@ -1,24 +1,15 @@
 import { get } from './api.ts';
 import type { PolicyText } from './policy-call.ts';
+import type { Exception as Answer } from './types.ts';
 
 /** A policy with the rule that lets a call through. */
-interface ProposedChange {
-  readonly name: string;
-  /** The place of the policy. The API cannot change one of a `file`. */
-  readonly source: 'api' | 'file';
-  /** Version of the policy; null where there is no such policy yet. */
-  readonly version: number | null;
-  readonly rule: { readonly rule_id: string };
+interface ProposedChange extends Omit<Answer['changes'][number], 'policy' | 'rule'> {
   readonly policy: PolicyText;
+  readonly rule: { readonly rule_id: string };
 }
 
 /** The smallest rules that would let a recorded call through, as the policies stand now. */
-export interface Exception {
-  /** The reason why no rule lets the call through, and what does; null where a rule does. */
-  readonly because: string | null;
-  readonly summary: string;
-  /** Sentences on what else the rules let through. */
-  readonly wider: readonly string[];
+export interface Exception extends Omit<Answer, 'changes'> {
   readonly changes: readonly ProposedChange[];
 }
 

@@ -1,5 +1,5 @@
 import { call, post } from './api.ts';
-import type { Decision } from './types.ts';
+import type { ListedPolicy, Simulation } from './types.ts';
 
 /* Asks the API about policies, for several pages. */
 
@@ -11,44 +11,13 @@ export interface PolicyText {
   readonly rules: readonly Readonly<Record<string, unknown>>[];
 }
 
-export interface ListedPolicy {
-  readonly policy_id: string;
-  readonly name: string;
-  readonly env_name: string | null;
-  readonly version: number;
-  readonly mode: 'enforce' | 'monitor';
-  readonly rules: readonly Readonly<Record<string, unknown>>[];
-  readonly source: 'api' | 'file';
-  readonly description: string;
-  readonly created_at: string | null;
-  readonly created_by: string;
-  readonly archived_at: string | null;
-}
-
 export const policyTextOf = (it: ListedPolicy): PolicyText => ({
   name: it.name,
   description: it.description,
   env_name: it.env_name,
   mode: it.mode,
-  rules: it.rules,
+  rules: it.rules as PolicyText['rules'],
 });
-
-interface ShownOutcome {
-  readonly decision: Decision;
-  readonly rule_id: string | null;
-}
-
-export interface Simulation {
-  readonly evaluated: number;
-  readonly changed: readonly {
-    readonly trace_id: string;
-    readonly call?: { readonly agent_name: string | null; readonly method: string; readonly url: string };
-    readonly before: ShownOutcome;
-    readonly after: ShownOutcome;
-  }[];
-  readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
-  readonly warnings: readonly string[];
-}
 
 const dayMs = 86_400_000;
 const tracesMax = 10_000;

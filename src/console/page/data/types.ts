@@ -1,137 +1,77 @@
+import type { AnswerOf } from '../../../api/route.ts';
+import type { listAgents } from '../../../api/routes/agents/agents.ts';
+import type { showSuspension } from '../../../api/routes/agents/agents-suspension.ts';
+import type { listMcpServers } from '../../../api/routes/agents/mcp-servers.ts';
+import type { listApprovals } from '../../../api/routes/approvals.ts';
+import type { listAudit } from '../../../api/routes/audit.ts';
+import type { showConfig } from '../../../api/routes/config.ts';
+import type { listSessions, signIn } from '../../../api/routes/console/sessions.ts';
+import type { listFeeds } from '../../../api/routes/feeds.ts';
+import type { ready } from '../../../api/routes/health.ts';
+import type { listIncidents, showIncident } from '../../../api/routes/incidents.ts';
+import type { listCredentials } from '../../../api/routes/keys/credentials.ts';
+import type { listInboundRoutes } from '../../../api/routes/keys/inbound-routes.ts';
+import type { listKeys } from '../../../api/routes/keys/keys.ts';
+import type { mintKey } from '../../../api/routes/keys/mint-key.ts';
+import type { listChannels, listFailed } from '../../../api/routes/notifications.ts';
+import type { showException } from '../../../api/routes/policies/exception.ts';
+import type { listPolicies } from '../../../api/routes/policies/policies.ts';
+import type { simulatePolicies } from '../../../api/routes/policies/policies-simulate.ts';
+import type { stats } from '../../../api/routes/stats.ts';
+import type { listTenants } from '../../../api/routes/tenants.ts';
+import type { listTools, showTool } from '../../../api/routes/tools.ts';
+import type { usage } from '../../../api/routes/usage.ts';
 import type { Band, Decision } from '../../../core/verdict.ts';
+import type { Trace as RecordedTrace } from '../../../decision/simulation/call-of-trace.ts';
 
-/* Types of the API's answers, as far as the page reads them. */
+/* Types of what the API answers. They are those of its routes, of which nothing else comes into the page. */
 
-export type { Band, Decision };
+export type { Band, Decision, RecordedTrace };
 
 export interface Listing<T> {
   readonly items: readonly T[];
   readonly next_cursor: string | null;
 }
 
-export interface ShownFinding {
-  readonly class: string;
-  readonly kind: string;
-  readonly location: string;
-  readonly confidence: string;
-}
+/** An item of a list that a route answers. */
+type ItemOf<Answer extends { readonly items: readonly unknown[] }> = Answer['items'][number];
 
-export interface ShownSignal {
-  readonly engine: string;
-  readonly name: string;
-  readonly score: number;
-  readonly details: string;
-}
+export type Agent = ItemOf<AnswerOf<typeof listAgents>>;
+export type Approval = ItemOf<AnswerOf<typeof listApprovals>>;
+export type AuditEntry = ItemOf<AnswerOf<typeof listAudit>>;
+export type Channel = ItemOf<AnswerOf<typeof listChannels>>;
+export type Credential = ItemOf<AnswerOf<typeof listCredentials>>;
+export type Exception = AnswerOf<typeof showException>;
+export type FailedMessage = ItemOf<AnswerOf<typeof listFailed>>;
+export type Feed = ItemOf<AnswerOf<typeof listFeeds>>;
+export type InboundRoute = ItemOf<AnswerOf<typeof listInboundRoutes>>;
+export type Incident = ItemOf<AnswerOf<typeof listIncidents>>;
+export type Key = ItemOf<AnswerOf<typeof listKeys>>;
+export type ListedPolicy = ItemOf<AnswerOf<typeof listPolicies>>;
+export type ListedTool = ItemOf<AnswerOf<typeof listTools>>;
+export type McpServer = ItemOf<AnswerOf<typeof listMcpServers>>;
+export type MintedKey = AnswerOf<typeof mintKey>;
+export type OpenSession = ItemOf<AnswerOf<typeof listSessions>>;
+export type Readiness = AnswerOf<typeof ready>;
+export type Session = AnswerOf<typeof signIn>;
+export type ShownConfig = AnswerOf<typeof showConfig>;
+export type Simulation = AnswerOf<typeof simulatePolicies>;
+export type Stats = AnswerOf<typeof stats>;
+export type Suspension = AnswerOf<typeof showSuspension>;
+export type Tenant = ItemOf<AnswerOf<typeof listTenants>>;
+export type TimelineEntry = AnswerOf<typeof showIncident>['timeline'][number];
+export type Tool = AnswerOf<typeof showTool>;
+export type Usage = AnswerOf<typeof usage>;
 
-export interface ShownRule {
-  readonly policy_id: string;
-  readonly policy_name: string;
-  readonly version: number;
-  readonly rule_id: string;
-  readonly action: string;
-}
+export type CountedNames = Stats['tools'];
+export type ShownFinding = Approval['findings'][number];
 
 /** A call, as far as lists show it. */
-export interface TraceRow {
-  readonly trace_id: string;
-  readonly at: string;
-  readonly env_name: string;
-  readonly agent_id: string;
+export interface TraceRow
+  extends Pick<RecordedTrace, 'trace_id' | 'at' | 'env_name' | 'agent_id' | 'method' | 'url' | 'decision'>,
+    Partial<Pick<RecordedTrace, 'risk_score' | 'risk_band' | 'reason_codes' | 'rule_id'>> {
   readonly agent_name?: string;
-  readonly method: string;
-  readonly url: string;
   readonly tool_name?: string;
   readonly operation?: string;
-  readonly decision: Decision;
   readonly would_be?: Decision;
-  readonly risk_score?: number;
-  readonly risk_band?: Band;
-  readonly reason_codes?: readonly string[];
-  readonly rule_id?: string;
-}
-
-/** A held call, and the reasons. */
-interface HeldCall {
-  readonly trace_id: string;
-  readonly env_name: string;
-  readonly agent_id: string;
-  readonly agent_name: string;
-  readonly tool_name: string;
-  readonly operation: string;
-  readonly method: string;
-  readonly url: string;
-  readonly body_preview: string;
-  readonly body_bytes: number;
-  readonly opens_websocket: boolean;
-  readonly findings: readonly ShownFinding[];
-  readonly reason_codes: readonly string[];
-  readonly risk_score: number;
-  readonly risk_band: Band;
-  readonly policy_id: string | null;
-  readonly rule_id: string | null;
-}
-
-export interface Approval extends HeldCall {
-  readonly approval_id: string;
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
-  readonly created_at: string;
-  readonly expires_at: string;
-  readonly decided_at: string | null;
-  readonly decided_by: string | null;
-  readonly scope: 'once' | 'window' | null;
-  readonly note: string | null;
-  /** Sentences that say what an approval would let through, by its scope. */
-  readonly covers: { readonly once: string; readonly window: string; readonly lasts: string };
-}
-
-export interface Agent {
-  readonly agent_id: string;
-  readonly name: string;
-  readonly env_name: string;
-  readonly runtime_type: string | null;
-  readonly status: 'active' | 'suspended';
-  readonly tenant_suspended: boolean;
-  readonly trust_score: number;
-  readonly trust_reasons: readonly string[];
-  readonly trust_trend: readonly { readonly at: string; readonly score: number }[];
-  readonly first_seen: string | null;
-  readonly last_seen: string | null;
-  readonly calls_total: number;
-  readonly decisions_24h: Readonly<Partial<Record<Decision, number>>>;
-}
-
-export interface CountedNames {
-  readonly names: readonly { readonly name: string; readonly count: number }[];
-  readonly other: number;
-}
-
-export interface Stats {
-  readonly interval: 'minute' | 'hour' | 'day';
-  readonly from: string;
-  readonly total: number;
-  readonly series: readonly {
-    readonly at: string;
-    readonly total: number;
-    readonly decisions: Readonly<Partial<Record<Decision, number>>>;
-  }[];
-  readonly decisions: CountedNames;
-  readonly reasons: CountedNames;
-  readonly bands: CountedNames;
-  readonly tools: CountedNames;
-  readonly agents: CountedNames;
-}
-
-export interface Incident {
-  readonly incident_id: string;
-  readonly env_name: string;
-  readonly agent_id: string;
-  readonly trigger: string;
-  readonly title: string;
-  readonly severity: Band;
-  readonly status: 'open' | 'investigating' | 'closed';
-  readonly trace_count: number;
-  readonly opened_at: string;
-  readonly closed_at: string | null;
-  readonly close_code: string | null;
-  readonly closed_by: string | null;
 }

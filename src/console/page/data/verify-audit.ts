@@ -1,6 +1,5 @@
-import type { AuditEntry } from '../pages/audit-columns.tsx';
 import { get } from './api.ts';
-import type { Listing } from './types.ts';
+import type { AuditEntry, Listing } from './types.ts';
 
 /* Recomputes the chain of the audit log here, so that the daemon need not be believed. */
 

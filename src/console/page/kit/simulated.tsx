@@ -1,5 +1,5 @@
-import type { Simulation } from '../data/policy-call.ts';
 import { href } from '../data/route.ts';
+import type { Simulation } from '../data/types.ts';
 import { DecisionBadge } from './bits.tsx';
 
 type Changed = Simulation['changed'][number];
@@ -63,7 +63,7 @@ const Outcomes = ({ of: { before, after } }: { of: Changed }) => (
 );
 
 function ChangedCall({ of: it }: { of: Changed }) {
-  const { trace_id, call, before, after } = it;
+  const { trace_id = '', call, before, after } = it;
   const rule = after.rule_id ?? before.rule_id;
   return (
     <li>

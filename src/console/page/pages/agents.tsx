@@ -4,7 +4,7 @@ import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
-import type { Agent, Listing, TraceRow } from '../data/types.ts';
+import type { Agent, Listing, Suspension, TraceRow } from '../data/types.ts';
 import {
   Card,
   DecisionBadge,
@@ -29,13 +29,6 @@ const refreshMs = 4000;
 export default function Agents() {
   const [shown] = place.value.parts;
   return shown === undefined ? <AgentList /> : <AgentDetail key={shown} agentId={shown} />;
-}
-
-interface Suspension {
-  readonly status: 'active' | 'suspended';
-  readonly since: string | null;
-  readonly by: string | null;
-  readonly note: string | null;
 }
 
 const withNote = (note: string) => (note === '' ? {} : { note });

@@ -2,19 +2,9 @@ import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
 import { useNames } from '../data/agents.ts';
 import { href } from '../data/route.ts';
+import type { AuditEntry } from '../data/types.ts';
 import { Time } from '../kit/bits.tsx';
 import type { Column } from '../kit/table.tsx';
-
-export interface AuditEntry {
-  readonly seq: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly operator: string;
-  readonly subject: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly previous: string;
-  readonly hash: string;
-}
 
 type Names = ReadonlyMap<string, string>;
 

@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
+import type { AuditEntry } from '../data/types.ts';
 import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
 import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
-import { type AuditEntry, useAuditColumns } from './audit-columns.tsx';
+import { useAuditColumns } from './audit-columns.tsx';
 
 const kinds = [
   'session.opened',

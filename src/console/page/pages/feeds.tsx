@@ -1,18 +1,8 @@
 import { get, post, session } from '../data/api.ts';
 import { useAction, useResource } from '../data/resource.ts';
+import type { Feed } from '../data/types.ts';
 import { Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Table } from '../kit/table.tsx';
-
-interface Feed {
-  readonly name: string;
-  readonly origin: string;
-  readonly status: 'ok' | 'stale' | 'failed' | 'never';
-  readonly indicators: number;
-  readonly dropped: number;
-  readonly last_success: string | null;
-  readonly last_error: string | null;
-  readonly next_fetch: string;
-}
 
 /** Shows the threat feeds, which list hosts and addresses that nobody should call. */
 export default function Feeds() {

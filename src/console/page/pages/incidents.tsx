@@ -4,7 +4,7 @@ import { call, get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction, useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import type { Band, Incident } from '../data/types.ts';
+import type { Band, Incident, TimelineEntry } from '../data/types.ts';
 import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
 import { IncidentForm } from './incident-form.tsx';
@@ -95,19 +95,8 @@ function IncidentList() {
   );
 }
 
-interface Step {
-  readonly at: string;
-  readonly kind: 'opened' | 'trace' | 'note' | 'transition' | 'severity';
-  readonly by: string;
-  readonly trace_id?: string;
-  readonly text?: string;
-  readonly from?: string;
-  readonly to?: string;
-  readonly code?: string;
-}
-
 interface WithTimeline extends Incident {
-  readonly timeline: readonly Step[];
+  readonly timeline: readonly TimelineEntry[];
 }
 
 function IncidentDetail({ incidentId }: { incidentId: string }) {
@@ -167,7 +156,7 @@ function IncidentDetail({ incidentId }: { incidentId: string }) {
   );
 }
 
-function Timeline({ steps, names }: { steps: readonly Step[]; names: ReadonlyMap<string, string> }) {
+function Timeline({ steps, names }: { steps: readonly TimelineEntry[]; names: ReadonlyMap<string, string> }) {
   return (
     <ol class="timeline">
       {steps.map((it) => (

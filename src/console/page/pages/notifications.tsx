@@ -3,30 +3,10 @@ import { get, post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction, useResource } from '../data/resource.ts';
 import { href } from '../data/route.ts';
+import type { Channel, FailedMessage } from '../data/types.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
 import { Table } from '../kit/table.tsx';
-
-interface Channel {
-  readonly name: string;
-  readonly type: string;
-  readonly circuit: 'closed' | 'open' | 'half_open';
-  readonly waiting: number;
-  readonly failed: number;
-  readonly delivered: number;
-  readonly last_delivered: string | null;
-  readonly last_error: string | null;
-}
-
-interface Failed {
-  readonly id: string;
-  readonly channel: string;
-  readonly type: string;
-  readonly summary: string;
-  readonly trace_ids: readonly string[];
-  readonly failed_at: string;
-  readonly reason: string;
-}
 
 const health = { closed: 'ok', open: 'failed', half_open: 'stale' } as const;
 const healthWords = { closed: 'delivers', open: 'paused after failures', half_open: 'is tried' } as const;
@@ -42,7 +22,7 @@ export default function Notifications() {
       everyMs: 5000,
     },
   );
-  const failed = useList<Failed>('/v1/notifications/failed', {}, { everyMs: 5000 });
+  const failed = useList<FailedMessage>('/v1/notifications/failed', {}, { everyMs: 5000 });
   const [told, setTold] = useState<{ readonly text: string; readonly isBad: boolean }>();
   const test = useAction(async (name: string) => {
     setTold(undefined);

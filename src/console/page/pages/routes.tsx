@@ -3,32 +3,13 @@ import { useNames } from '../data/agents.ts';
 import { call, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
+import type { Credential, InboundRoute } from '../data/types.ts';
 import { Card, Empty, PageHead, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { Dialog } from '../kit/dialog.tsx';
 import { AgentOptions, Form } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { CredentialForm } from './credential-form.tsx';
-
-interface Credential {
-  readonly name: string;
-  readonly type: string;
-  readonly source: 'vault' | 'file';
-  readonly changed_at: string | null;
-  readonly uses: number;
-  readonly last_used_at: string | null;
-}
-
-interface Route {
-  readonly prefix: string;
-  readonly url: string;
-  readonly agent: string | null;
-  readonly upstream: string;
-  readonly credential: string | null;
-  readonly auth: { readonly type: string };
-  readonly source: 'file' | 'api';
-  readonly warnings: readonly string[];
-}
 
 /** Shows inbound routes and the credentials that go out with calls. Secrets are written and never read. */
 export default function Routes() {
@@ -122,7 +103,7 @@ function Credentials() {
 }
 
 function InboundRoutes() {
-  const list = useList<Route>('/v1/inbound-routes');
+  const list = useList<InboundRoute>('/v1/inbound-routes');
   const names = useNames();
   const [isMaking, setMaking] = useState(false);
   return (

@@ -3,24 +3,15 @@ import { call, get, session } from '../data/api.ts';
 import { fetchConfig } from '../data/config.ts';
 import { type ConfigLine, configLinesOf, originWord } from '../data/config-lines.ts';
 import { useResource } from '../data/resource.ts';
+import type { OpenSession, Readiness } from '../data/types.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { Table } from '../kit/table.tsx';
 
-interface Ready {
-  readonly status: string;
-  readonly version: string;
-  readonly config: {
-    readonly generation: number;
-    readonly loaded_at: string;
-    readonly last_error: string | null;
-  };
-}
-
 /** Shows the configuration in effect, and who is signed in. */
 export default function Settings() {
   const isAdmin = session.value?.role === 'admin';
-  const ready = useResource('ready', (signal) => get<Ready>('/readyz', {}, signal), { everyMs: 10_000 });
+  const ready = useResource('ready', (signal) => get<Readiness>('/readyz', {}, signal), { everyMs: 10_000 });
   return (
     <>
       <PageHead
@@ -52,14 +43,6 @@ export default function Settings() {
       </div>
     </>
   );
-}
-
-interface OpenSession {
-  readonly session_id: string;
-  readonly subject: string;
-  readonly client_address?: string;
-  readonly created_at?: string;
-  readonly expires_at?: string;
 }
 
 function Sessions() {

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { ApiProblem, hasEnded, post, type Session, session } from '../data/api.ts';
+import { ApiProblem, hasEnded, post, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
+import type { Session } from '../data/types.ts';
 import { Command, Problem } from '../kit/bits.tsx';
 
 /** Takes the admin secret or a key once. After that, a cookie that scripts cannot read stands for it. */

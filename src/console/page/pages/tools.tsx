@@ -3,17 +3,11 @@ import { get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
+import type { ListedTool, McpServer, Tool } from '../data/types.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';
 import { Table } from '../kit/table.tsx';
-
-interface ToolRow {
-  readonly name: string;
-  readonly title: string;
-  readonly hosts: readonly string[];
-  readonly operations: number;
-}
 
 /** Shows the vendors whose calls are understood, and the tools that MCP servers offer. */
 export default function Tools() {
@@ -35,7 +29,9 @@ export default function Tools() {
 
 function ToolTable() {
   const [asked, setAsked] = useState('');
-  const tools = useResource('tools', (signal) => get<{ items: readonly ToolRow[] }>('/v1/tools', {}, signal));
+  const tools = useResource('tools', (signal) =>
+    get<{ items: readonly ListedTool[] }>('/v1/tools', {}, signal),
+  );
   const wanted = asked.trim().toLowerCase();
   const rows = (tools.data?.items ?? []).filter((it) =>
     [it.name, it.title, ...it.hosts].some((text) => text.toLowerCase().includes(wanted)),
@@ -88,17 +84,6 @@ function ToolTable() {
   );
 }
 
-interface Tool {
-  readonly title: string;
-  readonly hosts: readonly string[];
-  readonly operations: readonly {
-    readonly name: string;
-    readonly category: string;
-    readonly verb: string;
-    readonly calls: readonly string[];
-  }[];
-}
-
 function ToolPage({ name }: { name: string }) {
   const tool = useResource(name, (signal) => get<Tool>(`/v1/tools/${encodeURIComponent(name)}`, {}, signal));
   return (
@@ -137,18 +122,6 @@ function ToolPage({ name }: { name: string }) {
       )}
     </>
   );
-}
-
-interface McpServer {
-  readonly server_id: string;
-  readonly origin: string;
-  readonly seen_at: string;
-  readonly lists: readonly { readonly tools: number }[];
-  readonly concerns: readonly {
-    readonly tool: string;
-    readonly kinds: readonly string[];
-    readonly since: string;
-  }[];
 }
 
 function McpServers() {

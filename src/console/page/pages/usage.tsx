@@ -2,29 +2,18 @@ import { Suspense } from 'preact/compat';
 import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { toDay } from '../data/times.ts';
-import type { Stats } from '../data/types.ts';
+import type { Stats, Usage } from '../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
 import { loaded } from '../kit/loaded.tsx';
 
 const Chart = loaded(() => import('../kit/chart.tsx'));
 
-interface UsageOf {
-  readonly plan: string;
-  readonly period_start: string;
-  readonly period_end: string;
-  readonly scans_used: number;
-  readonly scans_limit: number | null;
-  readonly rate_limit_hits_24h: number;
-  readonly current_rate_per_min: number;
-  readonly forecast_period_total: number;
-}
-
 const dayMs = 86_400_000;
 
 /** Shows what was used of the plan, and how it goes on. */
-export default function Usage() {
-  const usage = useResource('usage', (signal) => get<UsageOf>('/v1/usage', {}, signal), { everyMs: 10_000 });
+export default function UsagePage() {
+  const usage = useResource('usage', (signal) => get<Usage>('/v1/usage', {}, signal), { everyMs: 10_000 });
   const days = useResource(
     'days',
     (signal) =>
@@ -71,7 +60,7 @@ export default function Usage() {
   );
 }
 
-function Quota({ of: it }: { of: UsageOf }) {
+function Quota({ of: it }: { of: Usage }) {
   const used = it.scans_used.toLocaleString('en');
   const forecast = it.forecast_period_total.toLocaleString('en');
   const end = toDay(Date.parse(it.period_end));

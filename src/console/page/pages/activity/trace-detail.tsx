@@ -3,7 +3,7 @@ import { get, may } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
-import type { ShownFinding, ShownRule, ShownSignal, TraceRow } from '../../data/types.ts';
+import type { RecordedTrace, ShownFinding, TraceRow } from '../../data/types.ts';
 import { reasonWord, withoutTraces } from '../../data/words.ts';
 import {
   BandBadge,
@@ -20,27 +20,28 @@ import { AnswerBadge, type AnswerScan, Answers } from './answers.tsx';
 import { LetThrough } from './let-through.tsx';
 import { Request } from './request.tsx';
 
+interface ShownRule {
+  readonly policy_id: string;
+  readonly policy_name: string;
+  readonly version: number;
+  readonly rule_id: string;
+  readonly action: string;
+}
+
+type Told = 'key_id' | 'key_prefix' | 'entrance' | 'body_bytes' | 'verb' | 'risk' | 'signals' | 'explanation';
+
 /** The members of a trace that are shown. How many there are depends on how far the call came. */
-export interface Trace extends TraceRow {
-  readonly key_id?: string;
-  readonly key_prefix?: string;
+export interface Trace extends TraceRow, Partial<Pick<RecordedTrace, Told>> {
   readonly client_address?: string;
-  readonly entrance?: string;
-  readonly body_bytes?: number;
-  readonly verb?: string;
   readonly detail?: string;
-  readonly risk?: { readonly floor: number; readonly modifier: number };
   readonly credential?: string;
-  readonly signals?: readonly ShownSignal[];
   readonly tags?: readonly string[];
   readonly violations?: readonly string[];
   readonly incidents?: readonly string[];
   readonly findings?: readonly ShownFinding[];
   readonly matched_rules?: readonly ShownRule[];
-  readonly rule_id?: string;
   readonly approval_id?: string;
   readonly message_of?: string;
-  readonly explanation?: readonly string[];
   readonly response_scans?: readonly AnswerScan[];
 }
 

@@ -4,12 +4,13 @@ import { call, get, may, post } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
+import type { AuditEntry, Key, MintedKey } from '../../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { List } from '../../kit/list.tsx';
-import { type AuditEntry, useAuditColumns } from '../audit-columns.tsx';
-import { type Key, mayMint, Prefix } from './keys.tsx';
-import { Minted, type MintedKey } from './mint.tsx';
+import { useAuditColumns } from '../audit-columns.tsx';
+import { mayMint, Prefix } from './keys.tsx';
+import { Minted } from './mint.tsx';
 
 /** Shows one key: what it may do, how it is used, and what was done to it. */
 export function KeyPage({ keyId }: { keyId: string }) {

@@ -3,34 +3,11 @@ import { useNames } from '../../data/agents.ts';
 import { may, session } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
 import { href, place } from '../../data/route.ts';
+import type { Key, MintedKey } from '../../data/types.ts';
 import { Empty, PageHead, Status, Time } from '../../kit/bits.tsx';
 import { List } from '../../kit/list.tsx';
 import { KeyPage } from './key-page.tsx';
-import { Minted, type MintedKey, MintForm } from './mint.tsx';
-
-export interface Key {
-  readonly key_id: string;
-  readonly prefix: string;
-  readonly name: string;
-  readonly description: string | null;
-  readonly env_name: string;
-  readonly env_names: readonly string[];
-  readonly default_agent_id: string;
-  readonly type: 'live' | 'ephemeral';
-  readonly status: 'active' | 'revoked' | 'expired';
-  readonly permissions: readonly string[];
-  readonly ip_allowlist: readonly string[] | null;
-  readonly created_at: string;
-  readonly expires_at: string | null;
-  readonly revoked_at: string | null;
-  readonly revoked_by: string | null;
-  readonly per_minute: number | null;
-  readonly require_nonce: boolean;
-  readonly parent_key_id: string | null;
-  readonly last_seen: string | null;
-  readonly calls_24h: number;
-  readonly blocked_attempts: number;
-}
+import { Minted, MintForm } from './mint.tsx';
 
 /** Shows the keys that agents call with. The text of a key is shown once, when it is minted. */
 export default function Keys() {

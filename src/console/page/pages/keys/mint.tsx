@@ -6,14 +6,10 @@ import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
 import { agentExports } from '../../data/exports.ts';
 import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
+import type { MintedKey, Tenant } from '../../data/types.ts';
 import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { AgentOptions, Form } from '../../kit/form.tsx';
-import type { Key } from './keys.tsx';
-
-export interface MintedKey extends Key {
-  readonly key: string;
-}
 
 const sets: Readonly<Record<string, readonly string[]>> = {
   'An agent': ['scan'],
@@ -48,11 +44,7 @@ export function MintForm({ onClose, onMinted }: MintOf) {
   const names = useNames();
   const tenantId = chosenTenant.value ?? session.value?.tenant_id;
   const tenants = useResource('tenants', (signal) =>
-    get<{ items: readonly { tenant_id: string; environments: readonly string[] }[] }>(
-      '/v1/tenants',
-      {},
-      signal,
-    ),
+    get<{ items: readonly Tenant[] }>('/v1/tenants', {}, signal),
   );
   const environments = tenants.data?.items.find((it) => it.tenant_id === tenantId)?.environments ?? [];
   const [chosen, setChosen] = useState<readonly string[]>(sets['An agent'] ?? []);

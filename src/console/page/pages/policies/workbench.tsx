@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks';
 import { may } from '../../data/api.ts';
-import { type Applied, apply, type Simulation, simulate } from '../../data/policy-call.ts';
+import { type Applied, apply, simulate } from '../../data/policy-call.ts';
 import { parsePolicy } from '../../data/policy-text.ts';
 import { useAction } from '../../data/resource.ts';
 import { Card, Problem } from '../../kit/bits.tsx';
@@ -8,6 +8,7 @@ import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import { type Checked, Editor } from './editor.tsx';
 import '../../style/policies.css';
+import type { Simulation } from '../../data/types.ts';
 
 interface WorkbenchOf {
   readonly text: string;
