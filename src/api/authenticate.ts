@@ -49,7 +49,7 @@ export async function authenticate(gate: Gate, route: Route, presented: SessionR
   }
   // The address is checked before anything of the request is read. So from elsewhere the key can use up
   // nothing of its tenant's.
-  if (!isAddressAllowed(holder.key, clientAddress)) {
+  if (!isAddressAllowed(holder, clientAddress)) {
     keys.failed(clientAddress, nowMs, { entrance: 'api', reason: 'address', keyId: holder.key.keyId });
     throw await rejectEarly(gate, requestAsCall(gate, route, key, presented), notAllowedHere());
   }

@@ -95,7 +95,8 @@ const toError = ({ line, column, message }: YamlMistake): { path: string; messag
   message: `The body is not valid YAML: line ${line}, column ${column}: ${message}.`,
 });
 
-const strictUtf8 = new TextDecoder('utf-8', { fatal: true });
+// A mark at the beginning stays and makes the text no JSON (RFC 8259, 8.1). Others read the same bytes again.
+const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 function decode(raw: Buffer): string {
   try {

@@ -76,7 +76,7 @@ export type CheckOpen = (opening: OpenedCall) => Promise<void>;
 interface MessageOptions extends InspectOptions, AssessOptions, DecideMessageOptions {
   readonly catalogues: Catalogues;
   readonly open?: OpenCall;
-  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById' | 'recall'>;
+  readonly store: Pick<Store, 'identify' | 'agentById' | 'recall'>;
   readonly tenants: Tenants;
   readonly keyless?: CallerSources['keyless'];
 }

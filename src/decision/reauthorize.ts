@@ -8,7 +8,7 @@ import type { Tenants } from '../tenants/tenants.ts';
 
 /** The sources that tell who may still call. */
 export interface CallerSources {
-  readonly store: Pick<Store, 'identify' | 'agentById' | 'keyById'>;
+  readonly store: Pick<Store, 'identify' | 'agentById'>;
   readonly tenants: Pick<Tenants, 'find'>;
   /** The key that stands for callers who bring none, where there may be such callers. */
   readonly keyless?: Pick<Keyless, 'key'> | undefined;
@@ -36,9 +36,7 @@ export async function reauthorize(
   const holder = key && !isForgone ? await store.identify(key.hash, Date.now()) : undefined;
   if (!holder?.ok || !tenants.find(holder.identity.tenantId))
     throw new GatewayError('INVALID_KEY', 'The key is not valid any more.');
-  const { tenantId, parentKeyId } = holder.key;
-  const parent = parentKeyId === null ? undefined : await store.keyById(tenantId, parentKeyId);
-  if (![holder.key, parent].every((it) => !it || isAddressAllowed(it, clientAddress)))
+  if (!isAddressAllowed(holder, clientAddress))
     throw new GatewayError(
       'IP_NOT_ALLOWED',
       'The address that the call comes from is not on the allowlist of the key any more.',

@@ -27,7 +27,7 @@ export async function rejectEarly(
   if (!call.key) return refusal;
   const holder = await identifyOrRecall(gate, call.key.hash, call.receivedAtMs);
   const isServed = holder.ok && gate.tenants.find(holder.identity.tenantId) !== undefined;
-  if (!isServed || !isAddressAllowed(holder.key, call.clientAddress))
+  if (!isServed || !isAddressAllowed(holder, call.clientAddress))
     return gate.inspect(call).then(() => refusal, toGatewayError);
   const { status } = problems[refusal.code];
   const isOnWire = call.entrance === 'forward' || call.entrance === 'inbound';

@@ -94,7 +94,7 @@ export async function authenticateProxyUser(
   const { keys } = gate.throttles;
   const entrance = 'forward';
   if (!holder?.ok || !tenant) keys.failed(address, nowMs, { entrance, reason: whyNobody(holder) });
-  else if (!isAddressAllowed(holder.key, address))
+  else if (!isAddressAllowed(holder, address))
     keys.failed(address, nowMs, { entrance, reason: 'address', keyId: holder.key.keyId });
   if (!user) throw keyRefused();
   return { user, tenant, owner: holder?.ok ? ownerOf(holder.identity) : nobody };

@@ -106,7 +106,7 @@ function knownBy(
   const { headers, query, clientAddress } = shown;
   const { keys } = gate.throttles;
   if (!holder.ok) keys.failed(clientAddress, nowMs, { entrance, reason: whyNobody(holder) });
-  else if (!isAddressAllowed(holder.key, clientAddress))
+  else if (!isAddressAllowed(holder, clientAddress))
     keys.failed(clientAddress, nowMs, { entrance, reason: 'address', keyId: holder.key.keyId });
   const kept = withoutFields(
     headers,

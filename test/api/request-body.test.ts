@@ -59,6 +59,11 @@ t.test('what is wrong with YAML is said with its place, and without its text', a
     t.throws(() => read(Buffer.from([0x61, 0xff]), type), { message: 'The body is not UTF-8.' }, type);
 });
 
+t.test('a byte order mark is white space to YAML, and JSON has none', async (t) => {
+  t.same(read('\ufeffa: 1', yaml), { a: 1 });
+  t.throws(() => read('\ufeff{"a":1}', 'application/json'), { message: 'The body is not valid JSON.' });
+});
+
 t.test('YAML has a bound of its own, since it takes long to read', async (t) => {
   const fits = `a: ${'x'.repeat(32_765)}`;
   t.ok(read(fits, yaml));

@@ -68,9 +68,14 @@ async function decideCall({ decision, hold = 'pending', isFull = false, mode = '
     tenants,
     policies: createPolicyBook({ policiesOf: () => [] }, [], () => createEngine([])),
     store: {
-      identify: () => ({ ok: true, key, identity: identityOf(), agentStatus: rest.agentStatus ?? 'active' }),
+      identify: () => ({
+        ok: true,
+        key,
+        parent: rest.parent && { ...liveKey(bareKey), ...rest.parent },
+        identity: identityOf(),
+        agentStatus: rest.agentStatus ?? 'active',
+      }),
       agentById: async () => ({ status: 'active' }) as AgentRecord,
-      keyById: async () => rest.parent && { ...liveKey(bareKey), ...rest.parent },
     },
     approvals,
     mode,

@@ -46,7 +46,13 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
     ...{ agentId: identity.agentId, name: 'test', permissions: ['scan'], createdAtMs: 0 },
   });
   const known = () =>
-    ({ ok: true, key: { ...record, ...key }, identity, agentStatus: state.agentStatus }) as const;
+    ({
+      ok: true,
+      key: { ...record, ...key },
+      parent: undefined,
+      identity,
+      agentStatus: state.agentStatus,
+    }) as const;
   const inspector = new MessageInspector(
     {
       ...noticing,
@@ -70,7 +76,6 @@ function openCall({ tenant = {}, rules = [], key = {}, opening: said = {} }: Set
             : known();
         },
         recall: () => known(),
-        keyById: async () => undefined,
         agentById: async () => ({
           ...{ agentId: identity.agentId, tenantId: 'acme', envName: 'default', name: 'bot' },
           ...{ runtimeType: null, status: 'active', createdAtMs: 0 },

@@ -76,7 +76,7 @@ export async function callerOf(
     return stands ? { kind: 'admin', session } : undefined;
   }
   const found = await gate.store.identify(secretHash, nowMs);
-  if (!found.ok || !isAddressAllowed(found.key, clientAddress)) return undefined;
+  if (!found.ok || !isAddressAllowed(found, clientAddress)) return undefined;
   const presented = { prefix: subject, hash: secretHash };
   const { key, identity, agentStatus } = found;
   return { kind: 'key', key, identity, agentStatus, presented, session };
@@ -94,7 +94,7 @@ export async function callerNow(
   if (!session) {
     if (caller.kind === 'admin') return caller;
     const found = await gate.store.identify(caller.presented.hash, nowMs);
-    const isHere = found.ok && isAddressAllowed(found.key, clientAddress);
+    const isHere = found.ok && isAddressAllowed(found, clientAddress);
     return isHere
       ? { ...caller, key: found.key, identity: found.identity, agentStatus: found.agentStatus }
       : undefined;

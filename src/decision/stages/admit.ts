@@ -177,7 +177,7 @@ class AdmitStage implements Stage<ClassifiedCall, AdmittedCall<TenantConfig>> {
     const { store, tenants, catalogues, toolSettings } = this.#options;
     const { body, target, operation } = call;
     const holder = await identifyOrRecall({ store, tenants }, keyHash, nowMs);
-    if (!holder.ok || !isAddressAllowed(holder.key, call.clientAddress)) return undefined;
+    if (!holder.ok || !isAddressAllowed(holder, call.clientAddress)) return undefined;
     const { tenantId } = holder.identity;
     if (!(await tenants.learn(tenantId))) return undefined;
     const toolMax = toolSettings.maxBodyBytes(tenantId, operation.toolName);

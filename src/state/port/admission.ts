@@ -46,6 +46,8 @@ export type Identification =
   | {
       readonly ok: true;
       readonly key: KeyRecord;
+      /** The live key that an ephemeral key was made with; undefined for a live key. */
+      readonly parent: KeyRecord | undefined;
       readonly identity: Identity;
       readonly agentStatus: AgentStatus;
     }

@@ -55,6 +55,7 @@ export function identifyHolder(holder: Holder, nowMs: number): Identification {
   return {
     ok: true,
     key: holder.key,
+    parent: holder.parent,
     identity: identityOf(holder.key, holder.agent),
     agentStatus: statusOf(holder, holder.agent),
   };
@@ -98,7 +99,7 @@ export function examine(
   named: AgentRecord | undefined,
   request: AdmitRequest,
 ): Examined | NotAdmitted {
-  const { key, parent, agent: own } = holder;
+  const { key, agent: own } = holder;
   const why = whyInvalid(holder, request.nowMs);
   if (why !== undefined) return { ...why, identity: identityOf(key, own) };
   const identity = identityOf(key, own);
@@ -110,10 +111,7 @@ export function examine(
   });
   if (!request.termsOf(key.tenantId))
     return refuse('INVALID_KEY', 'The key is not valid: its tenant is not served here.');
-  if (
-    !isAddressAllowed(key, request.clientAddress) ||
-    (parent && !isAddressAllowed(parent, request.clientAddress))
-  )
+  if (!isAddressAllowed(holder, request.clientAddress))
     return refuse(
       'IP_NOT_ALLOWED',
       'The address that the call comes from is not on the allowlist of the key.',
@@ -189,10 +187,16 @@ interface Allowlist {
 const compiled = new WeakMap<KeyRecord, Allowlist>();
 
 /**
- * Tells whether the key has no allowlist, or the address is on it. Text that is no address is on none. An
- * IPv4-mapped IPv6 address counts as the IPv4 address that it stands for, and is in no other IPv6 range.
+ * Tells whether the address is on the allowlist of the key and on that of its parent, where they have one.
+ * Text that is no address is on none. An IPv4-mapped IPv6 address counts as the IPv4 address that it stands
+ * for, and is in no other IPv6 range.
  */
-export function isAddressAllowed(key: KeyRecord, clientAddress: string): boolean {
+export const isAddressAllowed = (
+  { key, parent }: Pick<Holder, 'key' | 'parent'>,
+  clientAddress: string,
+): boolean => allows(key, clientAddress) && (parent === undefined || allows(parent, clientAddress));
+
+function allows(key: KeyRecord, clientAddress: string): boolean {
   const { ipAllowlist } = key;
   if (ipAllowlist === null) return true;
   const family = isIP(clientAddress);

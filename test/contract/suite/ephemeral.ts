@@ -194,7 +194,13 @@ export async function ephemeralKeys(t: Test, lab: Lab): Promise<void> {
     }
     t.equal((await scan({}, child.key)).status, 200);
     await admin('PATCH', `/v1/keys/${parent.key_id}`, { ip_allowlist: ['192.0.2.1'] });
-    t.match(await scan({}, child.key), { status: 403, body: { code: 'IP_NOT_ALLOWED' } }, 'the allowlist');
+    const refused = { status: 403, body: { code: 'IP_NOT_ALLOWED' } };
+    t.match(await scan({}, child.key), refused, 'the allowlist');
+    for (const [method, path, body] of [
+      ['GET', '/v1/tools', undefined],
+      ['POST', '/v1/explain', { method: 'GET', url: 'https://api.example.com/' }],
+    ] as const)
+      t.match(await lab.call({ method, path, authorization: `Bearer ${child.key}`, body }), refused, path);
     await admin('PATCH', `/v1/keys/${parent.key_id}`, { ip_allowlist: null });
     await admin('DELETE', `/v1/keys/${parent.key_id}`);
     t.match(

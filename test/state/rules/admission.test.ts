@@ -58,6 +58,6 @@ const cases = [
 
 for (const { name, list, address, allowed } of cases) {
   t.test(name, async (t) => {
-    t.equal(isAddressAllowed(keyWith(list), address), allowed);
+    t.equal(isAddressAllowed({ key: keyWith(list), parent: undefined }, address), allowed);
   });
 }
