@@ -8,7 +8,8 @@ import { readingsOf } from '../core/url-readings.ts';
 import { loadOrMakeSecrets } from '../state/rules/secrets.ts';
 import type { MaybePromise, SealedCredential, Store } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
-import { createScrub, type Scrub } from '../wire/client/scrub/scrub.ts';
+import { inSlices } from '../util/pace.ts';
+import { makeScrub, type Scrub } from '../wire/client/scrub/scrub.ts';
 import type { CredentialEntry } from './credential-entry.ts';
 import { parseSecret } from './credential-secret.ts';
 import { type HeldCredential, heldAsIs, heldByToken } from './held-credential.ts';
@@ -222,32 +223,37 @@ function injectionOf(
   near: Near,
   held: readonly HeldCredential[],
   sent: ReadyCredential | undefined,
-): Injection | undefined {
+): MaybePromise<Injection | undefined> {
   const known = held.map((it) => it.known());
-  const scrub = scrubOf(near, sent && !known.includes(sent) ? [...known, sent] : known);
-  if (!scrub) return undefined;
+  const ready = sent && !known.includes(sent) ? [...known, sent] : known;
+  if (ready.length === 0) return undefined;
   const { apply = askReadable, sign, onStatus } = sent ?? {};
   // A credential whose answers may be stored must not hide another one that the host may have got.
   const mayBeStored = known.every((it) => it.mayBeStored?.(host) === true);
-  return {
+  return after(scrubOf(near, ready), (scrub) => ({
     apply: mayBeStored || !sent?.mayBeStored ? apply : (request) => askReadable(apply(request)),
     scrub,
     mayBeStored,
     ...(sign ? { sign } : {}),
     ...(onStatus ? { onStatus } : {}),
-  };
+  }));
 }
 
 /**
- * Returns what looks for the secrets in answers; undefined where there is none to look for. It is made anew
- * when the secrets have changed.
+ * Returns what looks for the secrets in answers. It is made anew when the secrets have changed, before the
+ * first call that they concern.
  */
-function scrubOf(near: Near, ready: readonly ReadyCredential[]): Scrub | undefined {
-  if (ready.length !== near.ready.length || ready.some((it, i) => it !== near.ready[i])) {
+function scrubOf(near: Near, ready: readonly ReadyCredential[]): MaybePromise<Scrub> {
+  if (!near.scrub || ready.length !== near.ready.length || ready.some((it, i) => it !== near.ready[i])) {
     near.ready = ready;
-    near.scrub = createScrub([...new Set(ready.flatMap((it) => it.secrets))]);
+    const made = inSlices(makeScrub([...new Set(ready.flatMap((it) => it.secrets))]));
+    near.scrub = after(made, (scrub) => {
+      // From now on no call waits for a promise.
+      if (near.ready === ready) near.scrub = scrub;
+      return scrub;
+    });
   }
-  return ready.length === 0 ? undefined : near.scrub;
+  return near.scrub;
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { parseTarget } from '../core/target.ts';
 import { type Cache, createCache } from '../state/cache.ts';
-import { after } from '../util/maybe-promise.ts';
+import { after, type MaybePromise } from '../util/maybe-promise.ts';
 import type { Scrub } from '../wire/client/scrub/scrub.ts';
 import { type CredentialEntry, ofVaultAlone, toEntry } from './credential-entry.ts';
 import type { ReadyCredential } from './injection.ts';
@@ -12,7 +12,7 @@ export interface Near {
   readonly entries: readonly CredentialEntry[];
   /** The entries that could be sent when the last call went there, and what looks for their secrets. */
   ready: readonly ReadyCredential[];
-  scrub: Scrub | undefined;
+  scrub: MaybePromise<Scrub> | undefined;
 }
 
 /** The credentials of a tenant: those of the file in their order, then those that only routes name. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { MaybePromise } from './maybe-promise.ts';
 
 /**
  * Cuts long work into slices: `if (pace.isDue()) await pace.turn()` stands between its steps, each of which
@@ -33,4 +34,19 @@ export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => 
     if (pace.isDue()) await pace.turn();
   }
   return made;
+}
+
+/**
+ * Takes the steps of a work, each of which is short, in slices. The result of a work that one slice suffices
+ * for is there at once.
+ */
+export function inSlices<R>(steps: Iterator<unknown, R>): MaybePromise<R> {
+  const pace = new Pace();
+  const slice = (): MaybePromise<R> => {
+    for (let step = steps.next(); ; step = steps.next()) {
+      if (step.done) return step.value;
+      if (pace.isDue()) return pace.turn().then(slice);
+    }
+  };
+  return slice();
 }

@@ -9,8 +9,9 @@ import { toReadyCredential } from '../../src/credentials/injection.ts';
 import { TokenBook } from '../../src/credentials/issued-tokens.ts';
 import { createVault, vaultKeyBytes } from '../../src/credentials/vault.ts';
 import type { SealedCredential } from '../../src/state/store.ts';
-import { createScrub } from '../../src/wire/client/scrub/scrub.ts';
+import { makeScrub } from '../../src/wire/client/scrub/scrub.ts';
 import { callOf, identityOf } from '../support/call.ts';
+import { takeSteps } from '../support/steps.ts';
 
 const longest = 'x'.repeat(65_536);
 const headersOf = (count: number) =>
@@ -96,6 +97,29 @@ const label = '[REDACTED:credential]';
 const hosts = ['api.test.example'];
 const upstream = 'https://api.test.example/base';
 const unavailable = { code: 'CREDENTIAL_UNAVAILABLE' };
+
+t.test(
+  'a call waits until the search for many long secrets is ready, and later calls for nothing',
+  async (t) => {
+    const secrets = Array.from({ length: 16 }, () => randomBytes(1125).toString('base64url'));
+    const credentials = secrets.map((value, i) => ({
+      ...{ name: `long-${i}`, tenant: 'acme', type: 'bearer', value, hosts },
+    }));
+    const { injectionFor, shown } = lab({ credentials });
+    let turns = 0;
+    const count = (): void => {
+      turns += 1;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    t.teardown(() => clearImmediate(counting));
+    t.ok(await injectionFor({}));
+    t.ok(turns > 1, 'the event loop had turns meanwhile');
+    turns = 0;
+    t.equal(await shown({}, secrets.join(' ')), secrets.map(() => label).join(' '));
+    t.equal(turns, 0);
+  },
+);
 
 t.test('a credential goes by the agent of the key, whatever agent the call names', async (t) => {
   const [byName, byId] = [newSecret(), newSecret()];
@@ -274,6 +298,6 @@ for (const [name, headers, hidden, shown] of values) {
 }
 
 function scrubbed(secrets: readonly string[], text: string): string {
-  const body = createScrub(secrets).body(false);
+  const body = takeSteps(makeScrub(secrets)).result.body(false);
   return Buffer.concat([body.push(Buffer.from(text)), body.end()]).toString();
 }

@@ -3,13 +3,14 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
-import { createScrub } from '../../../src/wire/client/scrub/scrub.ts';
+import { makeScrub } from '../../../src/wire/client/scrub/scrub.ts';
+import { takeSteps } from '../../support/steps.ts';
 import { startRawUpstream, startUpstream } from '../../support/upstream.ts';
 import { openFront } from './front.ts';
 
 const label = '[REDACTED:credential]';
 const secret = randomBytes(20).toString('hex');
-const scrub = createScrub([secret]);
+const scrub = takeSteps(makeScrub([secret])).result;
 
 t.test('takes the secret out of head, body and trailers', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => {
@@ -133,7 +134,7 @@ t.test('does not take parts for messages of gRPC where none were asked for', asy
     response.writeHead(200, { 'Content-Type': 'application/grpc' });
     response.end(Buffer.concat([before, Buffer.from(echoed)]));
   });
-  const front = await openFront(t, { scrub: createScrub([echoed]) });
+  const front = await openFront(t, { scrub: takeSteps(makeScrub([echoed])).result });
   const { body } = await front.ask(`${upstream.origin}/`);
   t.equal(body, `${before}${label}`);
 });

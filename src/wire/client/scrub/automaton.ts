@@ -11,82 +11,86 @@ export interface Needle {
   readonly characters: Buffer;
 }
 
-export type Automaton = ReturnType<typeof createAutomaton>;
+export interface Automaton {
+  /** Column of each byte. Bytes that no view tells apart share one. */
+  readonly columns: Uint8Array;
+  /** Next states: the one behind a state and a column is `next[(state & rowMask) + column]`. */
+  readonly next: Int32Array;
+  /** The first state of each view. */
+  readonly roots: readonly number[];
+  /** Returns the needles whose first `depthMax` characters stand here: some where the state is negative. */
+  needlesAt(state: number): readonly Needle[];
+}
 
 /** Characters of a needle that make states. The characters behind them are compared one by one. */
 const depthMax = 256;
 
-/** Keeps a state while the automaton is built. */
-class Node {
-  readonly children = new Map<number, Node>();
-  /** State of the longest shorter suffix with which needles may go on. */
-  fallback: Node | undefined;
-  needles: Needle[] = [];
-  state = 0;
-}
+/** A state is the place of its row in the table. In a negative one needles begin. */
+const found = 1 << 31;
+export const rowMask = ~found;
 
-export function createAutomaton(views: readonly ScrubView[]) {
-  const tries = views.map(toTrie);
+const noNeedles: readonly Needle[] = [];
+
+/** Makes an automaton. It yields behind each needle and each row, so that no step is long. */
+export function* makeAutomaton(views: readonly ScrubView[]): Generator<undefined, Automaton> {
   const { columns, samples } = toColumns(views);
-  // States in which needles are found are the last ones, so that one comparison tells them.
-  const finds = (node: Node): boolean => node.needles.length > 0;
-  const all = tries.flat();
-  const nodes = [...all.filter((it) => !finds(it)), ...all.filter(finds)];
-  nodes.forEach((node, i) => {
-    node.state = i * samples.length;
-  });
-  const next = new Int32Array(nodes.length * samples.length);
-  for (const [i, { meanings }] of views.entries())
-    fillRows(
-      next,
-      tries[i] as Node[],
-      samples.map((byte) => meanings[byte] as number),
-    );
-  const firstFound = nodes.findIndex(finds);
-  return {
-    /** Column of each byte. Bytes that no view tells apart share one. */
-    columns,
-    /** Next states: the one behind a state and a column is `next[state + column]`. */
-    next,
-    /** The first state of each view. */
-    roots: tries.map(([root]) => (root as Node).state),
-    /** First of the states which say that needles begin. All behind it say so, too. */
-    firstFound: firstFound < 0 ? next.length : firstFound * samples.length,
-    /** Returns the needles whose first `depthMax` characters stand here. */
-    needlesAt: (state: number): readonly Needle[] => (nodes[state / samples.length] as Node).needles,
-  };
-}
-
-/** Returns the states of a view: the root first, and then the others by their depth. */
-function toTrie(view: ScrubView): Node[] {
-  const root = new Node();
-  for (const characters of view.needles) {
-    let node = root;
-    for (const code of characters.subarray(0, depthMax).toReversed()) node = childOf(node, code);
-    node.needles.push({ view, characters });
-  }
-  const nodes = [root];
-  for (const node of nodes) {
-    for (const [code, child] of node.children) {
-      child.fallback = node === root ? root : stepFrom(node.fallback as Node, code, root);
-      if (child.fallback.needles.length > 0) child.needles = [...child.needles, ...child.fallback.needles];
-      nodes.push(child);
+  const width = samples.length;
+  const next = new Int32Array(width * rowsMaxOf(views));
+  const needles = new Map<number, readonly Needle[]>();
+  const needlesAt = (state: number): readonly Needle[] => needles.get(state & rowMask) ?? noNeedles;
+  const stateOf = (row: number): number => (needles.has(row) ? row | found : row);
+  /** Of each row, the columns in which it has a child. */
+  const childColumns: number[][] = [];
+  const addRow = (): number => width * (childColumns.push([]) - 1);
+  const roots: number[] = [];
+  for (const view of views) {
+    const meanings = samples.map((byte) => view.meanings[byte] as number);
+    const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
+    const root = addRow();
+    roots.push(root);
+    // A trie first: an entry is the row of a child, and 0 where there is none.
+    for (const characters of view.needles) {
+      let row = root;
+      for (let i = Math.min(characters.length, depthMax) - 1; i >= 0; i--) {
+        const column = meanings.indexOf(characters[i] as number);
+        const at = row + column;
+        if (next[at] === 0) {
+          childColumns[row / width]?.push(column);
+          next[at] = addRow();
+        }
+        row = next[at] as number;
+      }
+      needles.set(row, [...needlesAt(row), { view, characters }]);
+      yield;
+    }
+    // By their depth, rows become copies of the row of the longest shorter suffix with which needles may go
+    // on, but for the entries of their children and for characters that do not count.
+    const fallbacks = new Map([[root, root]]);
+    for (const [row, fallback] of fallbacks) {
+      const own = childColumns[row / width] as number[];
+      const children = own.map((column) => next[row + column] as number);
+      if (row === root) next.fill(root, row, row + width);
+      else next.copyWithin(row, fallback, fallback + width);
+      for (const [i, child] of children.entries()) {
+        const column = own[i] as number;
+        const inherited = next[row + column] as number;
+        fallbacks.set(child, inherited & rowMask);
+        if (inherited < 0) needles.set(child, [...needlesAt(child), ...needlesAt(inherited)]);
+        for (const it of columnsOf.get(meanings[column] as number) ?? []) next[row + it] = stateOf(child);
+      }
+      for (const it of columnsOf.get(dropped) ?? []) next[row + it] = stateOf(row);
+      yield;
     }
   }
-  return nodes;
+  return { columns, next, roots, needlesAt };
 }
 
-function childOf(node: Node, code: number): Node {
-  const child = node.children.get(code) ?? new Node();
-  node.children.set(code, child);
-  return child;
-}
-
-function stepFrom(start: Node, code: number, root: Node): Node {
-  let node: Node | undefined = start;
-  while (node && !node.children.has(code)) node = node.fallback;
-  return node?.children.get(code) ?? root;
-}
+const rowsMaxOf = (views: readonly ScrubView[]): number => {
+  let rows = 0;
+  for (const { needles } of views)
+    rows += needles.reduce((sum, it) => sum + Math.min(it.length, depthMax), 1);
+  return rows;
+};
 
 /**
  * Returns the column of each byte, and one byte of each column. Bytes that mean the same in all views share a
@@ -109,23 +113,6 @@ function toColumns(views: readonly ScrubView[]): { columns: Uint8Array; samples:
 
 function alphabetOf({ needles }: ScrubView): ReadonlySet<number> {
   const alphabet = new Set<number>();
-  for (const needle of needles) for (const code of needle) alphabet.add(code);
+  for (const needle of needles) for (const code of needle.subarray(0, depthMax)) alphabet.add(code);
   return alphabet;
-}
-
-/**
- * Fills the rows of a view's states; `meanings` are those of the columns. A row is that of the state's
- * fallback, which was filled before, but for the state's children and for characters that do not count.
- */
-function fillRows(next: Int32Array, nodes: readonly Node[], meanings: readonly number[]): void {
-  const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
-  const [root] = nodes as [Node];
-  for (const { state, fallback, children } of nodes) {
-    const from = fallback?.state;
-    if (from === undefined) next.fill(root.state, state, state + meanings.length);
-    else next.copyWithin(state, from, from + meanings.length);
-    for (const [code, child] of children)
-      for (const column of columnsOf.get(code) ?? []) next[state + column] = child.state;
-    for (const column of columnsOf.get(dropped) ?? []) next[state + column] = state;
-  }
 }

@@ -1,6 +1,6 @@
-import { type Automaton, createAutomaton, type Needle } from './automaton.ts';
+import { type Automaton, makeAutomaton, type Needle, rowMask } from './automaton.ts';
 import { beginsEscape, byteLengthOf, characterBytesMax, codeOf, readCharacter } from './escapes.ts';
-import { dropped, toViews } from './needles.ts';
+import { dropped, makeViews, type ScrubView } from './needles.ts';
 
 /** A place of a secret: `start` is its first byte, `end` the first one behind it. */
 export interface SecretPlace {
@@ -31,18 +31,17 @@ export class Haystack {
   readonly bytesMax: number;
   readonly #automaton: Automaton;
 
-  constructor(secrets: readonly string[]) {
-    const views = toViews(secrets);
-    this.#automaton = createAutomaton(views);
-    const lengths = views.flatMap(({ needles, bytesPerCharacterMax }) =>
-      needles.map((it) => it.length * bytesPerCharacterMax),
-    );
-    this.bytesMax = Math.max(0, ...lengths) + characterBytesMax;
+  constructor(views: readonly ScrubView[], automaton: Automaton) {
+    this.#automaton = automaton;
+    let bytesMax = 0;
+    for (const { needles, bytesPerCharacterMax } of views)
+      for (const { length } of needles) bytesMax = Math.max(bytesMax, length * bytesPerCharacterMax);
+    this.bytesMax = bytesMax + characterBytesMax;
   }
 
   /** Returns the places that begin before `to`, in order. With `isByLine` none goes beyond a line feed. */
   find(bytes: Buffer, to: number, isByLine: boolean): SecretPlace[] {
-    const { columns, next, firstFound, roots } = this.#automaton;
+    const { columns, next, roots } = this.#automaton;
     const places: SecretPlace[] = [];
     const last = bytes.length;
     if (Haystack.#states.length < (last + 1) * 3) Haystack.#states = new Int32Array((last + 1) * 6);
@@ -60,13 +59,13 @@ export class Haystack {
         base64 = states[behind * 3 + 2] as number;
       }
       const column = columns[code] as number;
-      text = next[text + column] as number;
-      hex = next[hex + column] as number;
-      base64 = next[base64 + column] as number;
+      text = next[(text & rowMask) + column] as number;
+      hex = next[(hex & rowMask) + column] as number;
+      base64 = next[(base64 & rowMask) + column] as number;
       states[at * 3] = text;
       states[at * 3 + 1] = hex;
       states[at * 3 + 2] = base64;
-      if (at < to && (text >= firstFound || hex >= firstFound || base64 >= firstFound)) {
+      if (at < to && (text | hex | base64) < 0) {
         const end = Math.max(
           this.#endAt(text, bytes, at, isByLine),
           this.#endAt(hex, bytes, at, isByLine),
@@ -81,13 +80,19 @@ export class Haystack {
   /** Returns the furthest end of the needles that begin at `start` by one view; -1 where none does. */
   #endAt(state: number, bytes: Buffer, start: number, isByLine: boolean): number {
     let furthest = none;
-    if (state < this.#automaton.firstFound) return furthest;
+    if (state >= 0) return furthest;
     for (const needle of this.#automaton.needlesAt(state)) {
       const end = endOf(needle, bytes, start, isByLine);
       if (end > furthest) furthest = end;
     }
     return furthest;
   }
+}
+
+/** Makes a haystack in steps, each of which is short. */
+export function* makeHaystack(secrets: readonly string[]): Generator<undefined, Haystack> {
+  const views = yield* makeViews(secrets);
+  return new Haystack(views, yield* makeAutomaton(views));
 }
 
 /**

@@ -55,38 +55,55 @@ const base64Breaks: ReadonlySet<number> = new Set([0, 0x09, 0x0a, 0x0d, 0x20]);
 const foldBase64 = (code: number): number =>
   base64Breaks.has(code) ? dropped : code === 0x2d ? 0x2b : code === 0x5f ? 0x2f : code;
 
-/** Returns the views of plain text, of hex and of base64, in this order. */
-export function toViews(secrets: readonly string[]): readonly ScrubView[] {
-  const encodings = secrets.flatMap((secret) => [Buffer.from(secret, 'latin1'), Buffer.from(secret)]);
-  // The cursor of a page, for example, is the base64 of a URL.
-  const inBase64 = [...encodings, ...secrets.map((it) => Buffer.from(encodeURIComponent(it.toWellFormed())))];
+/** Makes the views of plain text, of hex and of base64, in this order. It yields behind each needle. */
+export function* makeViews(secrets: readonly string[]): Generator<undefined, readonly ScrubView[]> {
   return [
-    // A character may be escaped twice over: `\\u0041`.
-    toView(foldText, [...encodings, ...encodings.map(unescaped)], secretLengthMin, 8),
-    toView(
-      foldHex,
-      encodings.map((it) => Buffer.from(it.toString('hex'))),
-      encodedLengthMin,
-      3,
-    ),
-    toView(foldBase64, inBase64.flatMap(base64Forms), encodedLengthMin, 3),
+    yield* makeView(foldText, textForms(secrets), secretLengthMin, 8),
+    yield* makeView(foldHex, hexForms(secrets), encodedLengthMin, 3),
+    yield* makeView(foldBase64, base64Forms(secrets), encodedLengthMin, 3),
   ];
 }
 
-function toView(
+function* makeView(
   fold: (code: number) => number,
-  texts: readonly Buffer[],
+  texts: Iterable<Buffer>,
   lengthMin: number,
   bytesPerCharacterMax: number,
-): ScrubView {
+): Generator<undefined, ScrubView> {
   const meanings = Int16Array.from({ length: 256 }, (_, code) => fold(code));
-  const folded = texts.map((text) => foldedBy(meanings, text));
-  const needles = new Map(folded.map((it) => [it.toString('latin1'), it]));
-  return {
-    meanings,
-    needles: [...needles.values()].filter((it) => it.length >= lengthMin),
-    bytesPerCharacterMax,
-  };
+  const needles = new Map<string, Buffer>();
+  for (const text of texts) {
+    const folded = foldedBy(meanings, text);
+    if (folded.length >= lengthMin) needles.set(folded.toString('latin1'), folded);
+    yield;
+  }
+  return { meanings, needles: [...needles.values()], bytesPerCharacterMax };
+}
+
+/** Returns the bytes of a secret in both encodings of text. */
+const encodingsOf = (secret: string): Buffer[] => [Buffer.from(secret, 'latin1'), Buffer.from(secret)];
+
+function* textForms(secrets: readonly string[]): Generator<Buffer> {
+  for (const secret of secrets) {
+    for (const bytes of encodingsOf(secret)) {
+      yield bytes;
+      // A character may be escaped twice over: `\\u0041`.
+      yield unescaped(bytes);
+    }
+  }
+}
+
+function* hexForms(secrets: readonly string[]): Generator<Buffer> {
+  for (const secret of secrets)
+    for (const bytes of encodingsOf(secret)) yield Buffer.from(bytes.toString('hex'));
+}
+
+function* base64Forms(secrets: readonly string[]): Generator<Buffer> {
+  for (const secret of secrets) {
+    // The cursor of a page, for example, is the base64 of a URL.
+    const encoded = Buffer.from(encodeURIComponent(secret.toWellFormed()));
+    for (const bytes of [...encodingsOf(secret), encoded]) yield* base64Of(bytes);
+  }
 }
 
 /** Returns the meanings of a text's characters. It makes no list of them: a token may have thousands. */
@@ -112,14 +129,14 @@ function unescaped(text: Buffer): Buffer {
 }
 
 /**
- * Returns the base64 of the bytes for each place that the first byte may have in a group. Characters with
- * bits of a neighbour are left out.
+ * Yields the base64 of the bytes for each place that the first byte may have in a group. Characters with bits
+ * of a neighbour are left out.
  */
-function base64Forms(bytes: Buffer): Buffer[] {
-  return [0, 1, 2].map((before) => {
+function* base64Of(bytes: Buffer): Generator<Buffer> {
+  for (const before of [0, 1, 2]) {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64');
     const from = Math.ceil((before * 8) / 6);
     const to = Math.floor(((before + bytes.length) * 8) / 6);
-    return Buffer.from(text.slice(from, to));
-  });
+    yield Buffer.from(text.slice(from, to));
+  }
 }

@@ -1,4 +1,4 @@
-import { Haystack, type SecretPlace } from './haystack.ts';
+import { type Haystack, makeHaystack, type SecretPlace } from './haystack.ts';
 
 /*
  * Takes injected credentials out of what an upstream answers, before the agent sees it. The end of a body is
@@ -25,21 +25,20 @@ export interface ScrubbedBody {
   end(): Buffer;
 }
 
-export function createScrub(secrets: readonly string[]) {
-  let built: Haystack | undefined;
-  /** Returns the haystack, which is built when it is needed first: of many credentials few may be used. */
-  const haystack = (): Haystack => {
-    built ??= new Haystack(secrets);
-    return built;
-  };
+/** Makes a scrub in steps, each of which is short: of many long secrets it takes a while. */
+export function* makeScrub(secrets: readonly string[]): Generator<undefined, Scrub> {
+  return createScrub(yield* makeHaystack(secrets));
+}
+
+function createScrub(haystack: Haystack) {
   return {
     /** Redacts flat fields of a head or trailers. A field with a secret in its name is left out. */
     fields(flat: readonly string[]) {
       const scrubbed: string[] = [];
       for (let i = 0; i + 1 < flat.length; i += 2) {
         const name = flat[i] as string;
-        if (redactText(haystack(), name) === name)
-          scrubbed.push(name, redactText(haystack(), flat[i + 1] as string));
+        if (redactText(haystack, name) === name)
+          scrubbed.push(name, redactText(haystack, flat[i + 1] as string));
       }
       return scrubbed;
     },
@@ -48,12 +47,12 @@ export function createScrub(secrets: readonly string[]) {
      * for the next one. Nothing is looked for that goes over the end of a line. Else the last bytes wait, as
      * many as the longest form of a secret takes.
      */
-    body: (isByLine: boolean) => new BodyScrub(haystack(), isByLine, toLabel),
+    body: (isByLine: boolean) => new BodyScrub(haystack, isByLine, toLabel),
     /**
      * Returns the scrub of messages that have a length before them. A secret becomes as many asterisks as it
      * had bytes, since its field in protobuf has a length, too.
      */
-    message: () => new BodyScrub(haystack(), false, toAsterisks),
+    message: () => new BodyScrub(haystack, false, toAsterisks),
   };
 }
 

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { MessageScrub } from '../../../../src/wire/client/scrub/message-scrub.ts';
-import { createScrub } from '../../../../src/wire/client/scrub/scrub.ts';
+import { makeScrub } from '../../../../src/wire/client/scrub/scrub.ts';
+import { takeSteps } from '../../../support/steps.ts';
 
 const secret = randomBytes(20).toString('hex');
 const asterisks = '*'.repeat(secret.length);
-const scrub = createScrub([secret]);
+const scrub = takeSteps(makeScrub([secret])).result;
 
 function frame(text: string): Buffer {
   const prefix = Buffer.alloc(5);

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
-import { createScrub } from '../../../../src/wire/client/scrub/scrub.ts';
+import { makeScrub } from '../../../../src/wire/client/scrub/scrub.ts';
+import { takeSteps } from '../../../support/steps.ts';
 
 const label = '[REDACTED:credential]';
 /** With characters that each kind of escaping touches. */
@@ -17,7 +18,7 @@ const lines = (text: string, lineBreak: string): string => text.replace(/.{20}/g
 
 /** What is sent for each chunk of an answer that is cut into pieces of `size` bytes, and for its end. */
 function pieces(text: string | Buffer, secrets: readonly string[], size: number, isByLine = false): Buffer[] {
-  const body = createScrub(secrets).body(isByLine);
+  const body = takeSteps(makeScrub(secrets)).result.body(isByLine);
   const bytes = Buffer.from(text);
   const sent: Buffer[] = [];
   for (let at = 0; at < bytes.length; at += size)
@@ -167,7 +168,7 @@ t.test('sends the same sizes whatever stands in a body, so that no guess is answ
 });
 
 t.test('line by line, holds back nothing of a line that is over', async (t) => {
-  const body = createScrub([secret]).body(true);
+  const body = takeSteps(makeScrub([secret])).result.body(true);
   const sent = (text: string): string => body.push(Buffer.from(text)).toString();
   t.equal(sent('data: {"delta":"Hello"}\n\n'), 'data: {"delta":"Hello"}\n\n');
   t.equal(sent(`data: ${secret.slice(0, 9)}`), '', 'a line that is not over waits');
@@ -187,7 +188,7 @@ t.test('holds back a bounded number of bytes', async (t) => {
     ['\\', '%25', '&#0', '&amp;', '\0', `${secret.slice(0, -1)}`, ' '].map((it) => it.repeat(5000)).join('t'),
   );
   for (const isByLine of [false, true]) {
-    const body = createScrub([secret]).body(isByLine);
+    const body = takeSteps(makeScrub([secret])).result.body(isByLine);
     let sent = 0;
     for (let at = 0; at < hostile.length; at += 100) {
       const chunk = hostile.subarray(at, at + 100);
@@ -201,9 +202,20 @@ t.test('holds back a bounded number of bytes', async (t) => {
 t.test('redacts values of fields, and leaves out a field that has it in its name', async (t) => {
   const token = randomBytes(18).toString('hex');
   const echo = Buffer.from(token).toString('base64');
-  const { fields } = createScrub([token]);
+  const { fields } = takeSteps(makeScrub([token])).result;
   t.same(
     fields(['Location', `https://x.test/?t=${token}&a=1`, `X-${token}`, 'v', 'X-Echo', echo, 'A', 'b\xe4']),
     [...['Location', `https://x.test/?t=${label}&a=1`], ...['X-Echo', label], ...['A', 'b\xe4']],
   );
+});
+
+t.test('is made ready in more steps, not in longer ones, where there are more secrets', async (t) => {
+  /** Of each token, the characters of its forms that the search goes by: as text, in hex, and in base64 from three places. */
+  const searched = 5 * 256;
+  const tokens = Array.from({ length: 16 }, () => randomBytes(1125).toString('base64url'));
+  for (const count of [1, 2, 16]) {
+    const made = takeSteps(makeScrub(tokens.slice(0, count)));
+    t.ok(made.count >= count * searched, `${count} tokens take ${made.count} steps`);
+    t.same(made.result.fields(['X-Echo', tokens[count - 1] as string]), ['X-Echo', label]);
+  }
 });
