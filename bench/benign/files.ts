@@ -102,8 +102,9 @@ export function readBenign(kind: string, path: string, bytesMax: number): Benign
     const bytes = isPackedText(kind, path) ? gunzipSync(stored) : stored;
     const isText = isUtf8(bytes);
     if (!isText && bytes.length > bytesMax) return undefined;
-    const contents = isZip(bytes) ? (unzip(bytes, onePass())?.contents ?? []) : [];
-    if ([bytes, ...contents].some((it) => privateKey.test(it.toString('latin1')))) return undefined;
+    const entries = isZip(bytes) ? (unzip(bytes, onePass())?.entries ?? []) : [];
+    const contents = [bytes, ...entries.map(({ content }) => content)];
+    if (contents.some((it) => privateKey.test(it.toString('latin1')))) return undefined;
     const name = (path.split('/').at(-1) ?? '').replace(/[^\w.-]/g, '_');
     return { kind, name, bytes: isText ? firstLines(bytes, bytesMax) : bytes, isText };
   } catch {

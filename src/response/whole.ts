@@ -3,7 +3,8 @@ import type { DecidedCall } from '../core/call.ts';
 import { toGatewayError } from '../core/errors.ts';
 import type { AnswerGate } from '../decision/gate.ts';
 import { isBinary } from '../inspect/decode/packed/binary.ts';
-import { compressionOf } from '../inspect/decode/packed/compression.ts';
+import { compressionOf, isZip } from '../inspect/decode/packed/compression.ts';
+import { isOfficeFile } from '../inspect/decode/packed/office-text.ts';
 import { opaqueKindOf } from '../inspect/decode/packed/opaque.ts';
 import { isLinewise, isPartial } from '../wire/client/scrub/scrubbable.ts';
 import { isGrpcType, messageCodingFields } from '../wire/grpc/grpc-type.ts';
@@ -50,6 +51,8 @@ const opaqueTypes =
   /^(?:image\/(?!svg)|audio\/|video\/|font\/|binary\/octet-stream|application\/(?:octet-stream|zip|gzip|x-gzip|x-tar|zstd|pdf|java-archive|vnd\.))/i;
 /** Matches formats of text, by their suffix (RFC 6839). */
 const textSuffix = /\+(?:json|xml)\b/i;
+/** Matches office files that are archives; they are unpacked and read. */
+const officeTypes = /^application\/vnd\.(?:openxmlformats-officedocument|oasis\.opendocument|ms-\w+\.)/i;
 /**
  * Bytes of the sample of the first chunk, at least and at most. Shorter content is read whatever its type
  * says.
@@ -263,13 +266,14 @@ type AnswerContent = Omit<Piece, 'bytes'> & { readonly contentEncoding: string }
 
 /**
  * Tells whether a body passes unread: it has no coding, its type is not one of text, and it begins as no text
- * does.
+ * and no office file does.
  */
 const passesUnread = ({ contentType, contentEncoding }: AnswerContent, chunk: Buffer): boolean =>
   contentEncoding === '' &&
   opaqueTypes.test(contentType) &&
   !textSuffix.test(contentType) &&
-  beginsOpaque(chunk);
+  beginsOpaque(chunk) &&
+  !(isZip(chunk) && (officeTypes.test(contentType) || isOfficeFile(chunk)));
 
 function logCrowded({ gate, tenant }: ResponseRules, { traceId }: DecidedCall): void {
   if (!room.isDueToTell(performance.now())) return;

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import http from 'node:http';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
+import { zipOf } from '../inspect/decode/zip-file.ts';
 import { answering, scanOf, startLab, traceIdOf } from '../support/answer-lab.ts';
 import { basic, openSecureTunnel, send } from '../support/clients.ts';
 import { startTestGateway } from '../support/gateway.ts';
@@ -103,6 +104,60 @@ t.test('what a server calls binary is read unless its bytes are those of such a 
       { status: 403, headers: { 'x-service-reasons': 'RESPONSE_BLOCKED,PROMPT_INJECTION' } },
       `${type} ${index}`,
     );
+});
+
+/** A text document in which each word is cut into two runs. */
+const documentWith = (text: string, first = '[Content_Types].xml'): Buffer => {
+  const runs = text.replace(/\w{2}/g, '$&</w:t></w:r><w:r><w:t>');
+  const pixels = Buffer.from(Array.from({ length: 800 }, (_, at) => (at * at * 89) % 256));
+  return zipOf([
+    { name: first, content: Buffer.from('<Types/>') },
+    { name: 'word/media/a.png', content: pixels },
+    { name: 'word/document.xml', content: Buffer.from(`<w:p><w:r><w:t>${runs}</w:t></w:r></w:p>`) },
+  ]);
+};
+
+t.test('office files are unpacked and read under enforce, other archives are not', async (t) => {
+  const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+  const blocked = { status: 403, headers: { 'x-service-reasons': 'RESPONSE_BLOCKED,PROMPT_INJECTION' } };
+  const answers = [
+    { type, body: documentWith(orders), want: blocked },
+    { type: 'application/octet-stream', body: documentWith(orders), want: blocked },
+    { type, body: documentWith(orders, 'setup.py'), want: blocked },
+    { type: 'application/zip', body: documentWith(orders, 'setup.py'), want: { status: 200 } },
+    { type, body: documentWith(readAt), want: { status: 200 } },
+  ];
+  const { get } = await startLab(t, enforce, (request, response) => {
+    const { type, body } = answers[Number(request.url?.slice(1))] ?? { type: '' };
+    response.writeHead(200, { 'content-type': type }).end(body);
+  });
+  for (const [index, { type, body, want }] of answers.entries()) {
+    const reply = await get(`/${index}`);
+    t.match(reply, want, `${type} ${index}`);
+    if (want.status === 200) t.ok(reply.body.equals(body), `${type} ${index}`);
+  }
+});
+
+t.test('an office file with a secret in it does not come in under enforce', async (t) => {
+  const body = documentWith(`The key is ${awsKeyId()}.`);
+  const type = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
+  const { get } = await startLab(t, enforce, answering({ '/': body }, { 'content-type': type }));
+  const reply = await get('/');
+  t.match(reply, { status: 403, headers: { 'x-service-reasons': /^RESPONSE_BLOCKED,/ } });
+  t.notMatch(String(reply.body), 'AKIA');
+});
+
+t.test('a secret in an office file that is only observed stands in the trace', async (t) => {
+  const secret = awsKeyId();
+  const body = documentWith(`The key is ${secret}.`);
+  const { gateway, get } = await startLab(
+    t,
+    {},
+    answering({ '/': body }, { 'content-type': 'application/octet-stream' }),
+  );
+  const reply = await get('/');
+  t.ok(reply.body.equals(body));
+  t.match(await scanOf(gateway, reply), { data_classes: ['SECRETS'] });
 });
 
 t.test('files without text pass under enforce, known by their bytes or not', async (t) => {

@@ -6,6 +6,7 @@ import { findRun, runEnd } from '../runs.ts';
 import { separator } from '../separator.ts';
 import { hasUtf16Mark, isBinaryFile } from './binary-format.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
+import { shownTexts } from './office-text.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
 import { unzip } from './zip.ts';
 
@@ -38,8 +39,9 @@ function unpacked(bytes: Buffer, depth: number, budget: DecodeBudget): Readable 
   if (depth > 0 && isZip(bytes)) {
     const zip = unzip(bytes, budget);
     if (zip) {
-      const files = zip.contents.map((content) => unpacked(content, depth - 1, budget));
-      const text = Buffer.concat(files.flatMap((file) => [file.bytes, separator]));
+      const files = zip.entries.map(({ content }) => unpacked(content, depth - 1, budget));
+      const texts = [...files.map((file) => file.bytes), ...shownTexts(zip.entries, budget), zip.names];
+      const text = Buffer.concat(texts.flatMap((it) => [it, separator]));
       budget.spend(text.length);
       const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
       return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };

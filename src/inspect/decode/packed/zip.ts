@@ -7,14 +7,21 @@ import { inflateEntry, isZip } from './compression.ts';
  * ZIP64 stay opaque.
  */
 
+export interface ZipEntry {
+  readonly name: string;
+  readonly content: Buffer;
+}
+
 export interface Unzipped {
-  /** The contents of the entries. */
-  readonly contents: readonly Buffer[];
+  readonly entries: readonly ZipEntry[];
+  /** The names of all entries and the comment of the file, one a line. */
+  readonly names: Buffer;
   /** Tells whether nothing in the file was skipped. */
   readonly isWhole: boolean;
 }
 
 interface Entry {
+  readonly name: Buffer;
   readonly isEncrypted: boolean;
   readonly method: number;
   readonly packedBytes: number;
@@ -29,14 +36,15 @@ const entrySignature = 0x02014b50;
 const entryLength = 46;
 const localLength = 30;
 const descriptorMax = 16;
+const lineEnd = Buffer.from('\n');
 const stored = 0;
 const deflated = 8;
 
-/** Returns the contents of the entries in the file's order; undefined where no directory can be read. */
+/** Returns the entries in the file's order; undefined where no directory can be read. */
 export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined {
   const directory = readDirectory(bytes);
   if (!directory) return undefined;
-  const contents: Buffer[] = [];
+  const entries: ZipEntry[] = [];
   let isWhole = directory.entries.length <= entriesMax;
   let end = 0;
   for (const entry of directory.entries.slice(0, entriesMax)) {
@@ -44,16 +52,27 @@ export function unzip(bytes: Buffer, budget: DecodeBudget): Unzipped | undefined
     const content =
       from < 0 ? undefined : unpack(bytes.subarray(from, from + entry.packedBytes), entry, budget);
     isWhole &&= content !== undefined && isBehind(entry.start, end);
-    if (content) contents.push(content);
+    if (content) entries.push({ name: entry.name.toString('latin1'), content });
     end = from + entry.packedBytes;
   }
-  return { contents, isWhole: isWhole && isBehind(directory.start, end) };
+  const names = Buffer.concat([
+    ...directory.entries.flatMap(({ name }) => [name, lineEnd]),
+    directory.comment,
+  ]);
+  budget.spend(names.length);
+  return { entries, names, isWhole: isWhole && isBehind(directory.start, end) };
 }
 
 /** Tells whether an entry follows the end of another; a descriptor may stand between them (4.3.9). */
 const isBehind = (start: number, end: number): boolean => start >= end && start - end <= descriptorMax;
 
-function readDirectory(bytes: Buffer): { readonly start: number; readonly entries: Entry[] } | undefined {
+interface Directory {
+  readonly start: number;
+  readonly entries: Entry[];
+  readonly comment: Buffer;
+}
+
+function readDirectory(bytes: Buffer): Directory | undefined {
   const end = bytes.lastIndexOf(endSignature);
   if (end < 0 || end + endLength > bytes.length || bytes.length - end > endLength + commentMax)
     return undefined;
@@ -63,16 +82,18 @@ function readDirectory(bytes: Buffer): { readonly start: number; readonly entrie
   let at = start;
   for (let index = 0; index < count; index += 1) {
     if (at + entryLength > end || bytes.readUInt32LE(at) !== entrySignature) return undefined;
+    const nameEnd = at + entryLength + bytes.readUInt16LE(at + 28);
     entries.push({
+      name: bytes.subarray(at + entryLength, nameEnd),
       isEncrypted: (bytes.readUInt16LE(at + 8) & 1) !== 0,
       method: bytes.readUInt16LE(at + 10),
       packedBytes: bytes.readUInt32LE(at + 20),
       start: bytes.readUInt32LE(at + 42),
     });
-    at +=
-      entryLength + bytes.readUInt16LE(at + 28) + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
+    at = nameEnd + bytes.readUInt16LE(at + 30) + bytes.readUInt16LE(at + 32);
   }
-  return { start, entries: entries.sort((a, b) => a.start - b.start) };
+  const comment = bytes.subarray(end + endLength);
+  return { start, entries: entries.sort((a, b) => a.start - b.start), comment };
 }
 
 /** Returns the place behind the local header of an entry; -1 where there is none. */
