@@ -1,33 +1,13 @@
 import { z } from 'zod';
-import {
-  decision,
-  idOf,
-  missing,
-  pageOf,
-  pageQuery,
-  time,
-  toListAnswer,
-  toPage,
-} from '../../fields/fields.ts';
+import { idOf, missing, pageOf, pageQuery, toListAnswer, toPage } from '../../fields/fields.ts';
+import { publicTrace } from '../../fields/trace-fields.ts';
 import { toFilter, traceFilterQuery, traceTimes } from '../../fields/trace-query.ts';
 import { routesOf } from '../../route.ts';
 
 const route = routesOf('activity');
 
-/** Members of every trace; others depend on how far its call came. */
-const publicTrace = z
-  .looseObject({
-    trace_id: z.uuid(),
-    at: time,
-    tenant_id: z.string(),
-    env_name: z.string(),
-    agent_id: z.uuid(),
-    decision,
-    reason_codes: z.array(z.string()).optional(),
-  })
-  .meta({ id: 'Trace' });
-
 type PublicTrace = z.infer<typeof publicTrace>;
+type AnswerScan = NonNullable<PublicTrace['response_scans']>[number];
 
 const listQuery = z.object({ ...pageQuery, ...traceFilterQuery, ...traceTimes });
 
@@ -56,7 +36,7 @@ export const showTrace = route('GET /v1/traces/:trace_id', {
     if (line === undefined) throw missing('trace');
     const scans = await gate.store.responseScansOf(tenant, traceId);
     const trace = JSON.parse(line) as PublicTrace;
-    if (scans.length === 0) return trace;
-    return { ...trace, response_scans: scans.map((it) => JSON.parse(it) as unknown) };
+    if (scans.length > 0) trace.response_scans = scans.map((it) => JSON.parse(it) as AnswerScan);
+    return trace;
   },
 });

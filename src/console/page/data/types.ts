@@ -20,13 +20,13 @@ import type { simulatePolicies } from '../../../api/routes/policies/policies-sim
 import type { stats } from '../../../api/routes/stats.ts';
 import type { listTenants } from '../../../api/routes/tenants.ts';
 import type { listTools, showTool } from '../../../api/routes/tools.ts';
+import type { listTracesRoute, showTrace } from '../../../api/routes/traces/traces.ts';
 import type { usage } from '../../../api/routes/usage.ts';
 import type { Band, Decision } from '../../../core/verdict.ts';
-import type { Trace as RecordedTrace } from '../../../decision/simulation/call-of-trace.ts';
 
 /* Types of what the API answers. They are those of its routes, of which nothing else comes into the page. */
 
-export type { Band, Decision, RecordedTrace };
+export type { Band, Decision };
 
 export interface Listing<T> {
   readonly items: readonly T[];
@@ -61,17 +61,10 @@ export type Suspension = AnswerOf<typeof showSuspension>;
 export type Tenant = ItemOf<AnswerOf<typeof listTenants>>;
 export type TimelineEntry = AnswerOf<typeof showIncident>['timeline'][number];
 export type Tool = AnswerOf<typeof showTool>;
+export type Trace = AnswerOf<typeof showTrace>;
+export type TraceRow = ItemOf<AnswerOf<typeof listTracesRoute>>;
 export type Usage = AnswerOf<typeof usage>;
 
 export type CountedNames = Stats['tools'];
+export type AnswerScan = NonNullable<Trace['response_scans']>[number];
 export type ShownFinding = Approval['findings'][number];
-
-/** A call, as far as lists show it. */
-export interface TraceRow
-  extends Pick<RecordedTrace, 'trace_id' | 'at' | 'env_name' | 'agent_id' | 'method' | 'url' | 'decision'>,
-    Partial<Pick<RecordedTrace, 'risk_score' | 'risk_band' | 'reason_codes' | 'rule_id'>> {
-  readonly agent_name?: string;
-  readonly tool_name?: string;
-  readonly operation?: string;
-  readonly would_be?: Decision;
-}

@@ -1,21 +1,6 @@
-import type { ShownFinding } from '../../data/types.ts';
+import type { AnswerScan, ShownFinding } from '../../data/types.ts';
 import { reasonWord } from '../../data/words.ts';
 import { Time } from '../../kit/bits.tsx';
-
-/** A scan of an answer, as far as the page says it in words. */
-export interface AnswerScan {
-  readonly at: string;
-  readonly part?: string | number;
-  readonly response_status?: number;
-  readonly data_classes?: readonly string[];
-  readonly injection?: {
-    readonly detected: boolean;
-    readonly score: number;
-    readonly findings: readonly Pick<ShownFinding, 'kind' | 'location'>[];
-  };
-  readonly blocked?: readonly string[];
-  readonly redacted?: readonly Pick<ShownFinding, 'kind' | 'location'>[];
-}
 
 const isWithheld = (it: AnswerScan): boolean => (it.blocked?.length ?? 0) > 0;
 const isRedacted = (it: AnswerScan): boolean => (it.redacted?.length ?? 0) > 0;

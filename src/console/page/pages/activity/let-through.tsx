@@ -5,11 +5,10 @@ import { apply, archive, simulate } from '../../data/policy-call.ts';
 import { ruleToYaml, toYaml } from '../../data/policy-text.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { Simulation } from '../../data/types.ts';
+import type { Simulation, Trace } from '../../data/types.ts';
 import { Command, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
-import type { Trace } from './trace-detail.tsx';
 
 export function LetThrough({ trace }: { trace: Trace }) {
   const [exception, setException] = useState<Exception>();

@@ -1,10 +1,9 @@
 import { get } from '../../data/api.ts';
 import { requestLines } from '../../data/request-lines.ts';
 import { useResource } from '../../data/resource.ts';
-import type { Approval, ShownFinding } from '../../data/types.ts';
+import type { Approval, ShownFinding, Trace } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 import { Body } from '../approvals/body.tsx';
-import type { Trace } from './trace-detail.tsx';
 
 const marks = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 

@@ -3,7 +3,7 @@ import { get, may } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
-import type { RecordedTrace, ShownFinding, TraceRow } from '../../data/types.ts';
+import type { Trace } from '../../data/types.ts';
 import { reasonWord, withoutTraces } from '../../data/words.ts';
 import {
   BandBadge,
@@ -16,34 +16,9 @@ import {
   Time,
 } from '../../kit/bits.tsx';
 import { Marked } from '../../kit/marked.tsx';
-import { AnswerBadge, type AnswerScan, Answers } from './answers.tsx';
+import { AnswerBadge, Answers } from './answers.tsx';
 import { LetThrough } from './let-through.tsx';
 import { Request } from './request.tsx';
-
-interface ShownRule {
-  readonly policy_id: string;
-  readonly policy_name: string;
-  readonly version: number;
-  readonly rule_id: string;
-  readonly action: string;
-}
-
-type Told = 'key_id' | 'key_prefix' | 'entrance' | 'body_bytes' | 'verb' | 'risk' | 'signals' | 'explanation';
-
-/** The members of a trace that are shown. How many there are depends on how far the call came. */
-export interface Trace extends TraceRow, Partial<Pick<RecordedTrace, Told>> {
-  readonly client_address?: string;
-  readonly detail?: string;
-  readonly credential?: string;
-  readonly tags?: readonly string[];
-  readonly violations?: readonly string[];
-  readonly incidents?: readonly string[];
-  readonly findings?: readonly ShownFinding[];
-  readonly matched_rules?: readonly ShownRule[];
-  readonly approval_id?: string;
-  readonly message_of?: string;
-  readonly response_scans?: readonly AnswerScan[];
-}
 
 /** Shows one call: what it was, what became of it, and why. */
 export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
@@ -165,13 +140,7 @@ function Signals({ trace }: { trace: Trace }) {
   );
 }
 
-function Rules({
-  rules,
-  decidedBy,
-}: {
-  rules: readonly ShownRule[] | undefined;
-  decidedBy: string | undefined;
-}) {
+function Rules({ rules, decidedBy }: { rules: Trace['matched_rules']; decidedBy: string | undefined }) {
   if (!rules || rules.length === 0) return null;
   return (
     <Part title="Rules that matched">
