@@ -1,7 +1,7 @@
 import { CommanderError } from 'commander';
 import { reasonOf } from '../config/checks/references.ts';
 import { AnswerError } from './connection/answer-error.ts';
-import { printable, toJson } from './output.ts';
+import { note, printable, toJson } from './output.ts';
 import { createProgram } from './program.ts';
 
 /** Exit codes: 0 is done, 1 refused or failed, 2 wrong usage, and 3 that something differs. */
@@ -27,7 +27,7 @@ function report(error: unknown, asJson: boolean): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : wrongUsage;
   const message = messageOf(error);
   const code = error instanceof AnswerError ? error.code : 'FAILED';
-  process.stderr.write(asJson ? `${toJson({ error: { code, message } })}\n` : `postern: ${message}\n`);
+  note(asJson ? toJson({ error: { code, message } }) : `postern: ${message}`);
   return error instanceof AnswerError && error.code === 'VALIDATION_FAILED' ? wrongUsage : failed;
 }
 

@@ -10,6 +10,9 @@ const unprintable = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 export const printable = (text: string): string =>
   text.replace(unprintable, (it) => `\\u{${it.codePointAt(0)?.toString(16)}}`);
 
+/** Returns a text of several lines, each of them printable. */
+export const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
+
 /** Returns a value as JSON, with unprintable characters escaped, on one line unless it is indented. */
 export const toJson = (value: unknown, indent = 0): string => toSafeJson(JSON.stringify(value, null, indent));
 
@@ -19,7 +22,7 @@ export const toSafeJson = (json: string): string =>
 
 /** Returns the text of a file as it is or, where it goes to a terminal, with unprintable characters shown. */
 export const toSafeFile = (text: string): string =>
-  process.stdout.isTTY ? text.replaceAll('\r\n', '\n').split('\n').map(printable).join('\n') : text;
+  process.stdout.isTTY ? printableLines(text.replaceAll('\r\n', '\n')) : text;
 
 const escapeUnits = (text: string): string =>
   Array.from(
@@ -104,7 +107,10 @@ function leave(error: NodeJS.ErrnoException): never {
   process.exit(1);
 }
 
-/** Prints a remark for people on standard error, outside of the output. */
+/**
+ * Prints a remark for people on standard error, outside of the output. It may quote files and arguments that
+ * strangers wrote.
+ */
 export const note = (text: string): void => {
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${printableLines(text)}\n`);
 };

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { version } from '../util/version.ts';
 import { commands } from './commands/index.ts';
 import { completeHelp } from './help.ts';
-import { write } from './output.ts';
+import { printableLines, write } from './output.ts';
 
 /** Returns the program with all commands, their options and help. `toError` words mistakes in arguments. */
 export function createProgram(toError: (text: string) => string = (text) => text): Command {
@@ -16,7 +16,7 @@ export function createProgram(toError: (text: string) => string = (text) => text
     .exitOverride()
     .configureOutput({
       writeOut: (text) => void write(text),
-      outputError: (text, writeError) => writeError(toError(text)),
+      outputError: (text, writeError) => writeError(printableLines(toError(text))),
     });
   for (const add of commands) add(program);
   completeHelp(program);

@@ -1,5 +1,8 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
-import { printable, toFacts, toJson, toTable } from '../../src/cli/output.ts';
+import { printable, printableLines, toFacts, toJson, toTable } from '../../src/cli/output.ts';
+import { postern } from './support.ts';
 
 const hostile = [
   { name: 'an escape sequence', text: 'a\x1b[31mb', shown: 'a\\u{1b}[31mb' },
@@ -46,3 +49,25 @@ t.test('facts have a line for each of several records or sentences', async (t) =
   );
   t.equal(toJson({ a: [1] }, 2), '{\n  "a": [\n    1\n  ]\n}');
 });
+
+t.test('what goes wrong is said without steering the terminal', async (t) => {
+  const dir = t.testdir({
+    'postern.yaml': 'tenants: [{ id: acme }]\npolicies: [p.yaml]\n',
+    'p.yaml': 'name: p\n"\\e[31m\\u202e": 1\nrules: []\n',
+  });
+  const file = join(dir, 'postern.yaml');
+  const mistake = await postern(['--config', file, 'config', 'check']);
+  t.match(mistake, { code: 1, stderr: /p\.yaml:1 \\u\{1b\}\[31m\\u\{202e\}: / });
+  writeFileSync(join(dir, 'p.yaml'), policyFor('\\u202e'));
+  const warning = await postern(['--config', file, 'config', 'check']);
+  t.match(warning, { code: 0, stdout: /^warning: .*\\u\{202e\}/m });
+  const unknown = await postern(['--config', file, '\x1b[31m']);
+  t.match(unknown, { code: 2, stderr: /unknown command '\\u\{1b\}\[31m'/ });
+  const absent = await postern(['--config', join(dir, '\x1b[31m'), 'status']);
+  t.match(absent, { code: 1, stderr: /\\u\{1b\}\[31m has one mistake/ });
+  for (const { stdout, stderr } of [mistake, warning, unknown, absent])
+    t.equal(printableLines(`${stdout}${stderr}`), `${stdout}${stderr}`);
+});
+
+const policyFor = (tool: string): string =>
+  `name: p\nrules: [{ rule_id: r, priority: 1, match: { tool_name: "${tool}" }, condition: {}, action: DENY }]\n`;

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { Config } from '../../../config/schema.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readConfig } from '../../connection/configuration.ts';
-import { print, toJson } from '../../output.ts';
+import { print, printable, toJson } from '../../output.ts';
 
 /** Adds `postern config`, which tells what can be known of a configuration before a daemon runs on it. */
 export function addConfig(program: Command): void {
@@ -88,10 +88,12 @@ async function tellChecked(file: string, config: Config, checked: Checked, json:
     json
       ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
       : [
-          `${file} is valid: ${counted(tenants, 'tenant', 'tenants')}, ${counted(policies, 'policy', 'policies')} in files.\n`,
-          ...toldBodyLimits(bodyLimits).map((it) => `${it}\n`),
-          ...warnings.map((it) => `warning: ${it}\n`),
-        ].join(''),
+          `${file} is valid: ${counted(tenants, 'tenant', 'tenants')}, ${counted(policies, 'policy', 'policies')} in files.`,
+          ...toldBodyLimits(bodyLimits),
+          ...warnings.map((it) => `warning: ${it}`),
+        ]
+          .map((it) => `${printable(it)}\n`)
+          .join(''),
   );
 }
 

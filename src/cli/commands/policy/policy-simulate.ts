@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { asks, command, integerArgument } from '../../ask.ts';
-import { note, print, printable, toJson, toTable } from '../../output.ts';
+import { note, print, toJson, toTable } from '../../output.ts';
 import { readValidPolicies, toDocument } from '../../policy-files.ts';
 import { MistakesError } from '../../problems.ts';
 import { type FilterOptions, filterOf, withAnswerFilter } from '../../trace-filter.ts';
@@ -64,7 +64,7 @@ export function addPolicySimulate(group: Command): void {
             ? { traces: tracesOf(options) }
             : { calls: await readCalls(options.calls) }),
         });
-        for (const warning of answer.warnings) note(printable(`warning: ${warning}`));
+        for (const warning of answer.warnings) note(`warning: ${warning}`);
         await print(options.json ? `${toJson(answer)}\n` : toText(answer));
         if (options.exitCode && answer.changed.length > 0) process.exitCode = differs;
         if (!options.json) note(summaryOf(answer));
