@@ -9,9 +9,15 @@ import { redactedFields } from '../trace/redacted.ts';
  * attempt must not be among them. Otherwise no call would meet its grant.
  */
 
-/** Names of fields that are arguments in the APIs of vendors, WebDAV, SOAP, PostgREST and Kubernetes. */
+/**
+ * Names of fields that are arguments in the APIs of vendors, WebDAV, SOAP, PostgREST and Kubernetes. So are
+ * those that name what is uploaded, in AtomPub (RFC 5023), WordPress, tus and Supabase.
+ */
 const argument =
-  /^(?:destination|overwrite|depth|soapaction|content-range|dropbox-api-(?:arg|path-root|select-.*)|(?:accept|content)-profile|prefer|impersonate-.*)$/;
+  /^(?:destination|overwrite|depth|soapaction|content-range|dropbox-api-(?:arg|path-root|select-.*)|(?:accept|content)-profile|prefer|impersonate-.*|content-disposition|slug|(?:x-)?file-?name|upload-(?:metadata|concat)|x-upsert)$/;
+/** Names of fields of OpenStack Swift: what is copied, who may read it, and when it is deleted. */
+const ofSwift =
+  /^x-(?:(?:account|container|object|remove)-.*|copy-from(?:-account)?|delete-(?:at|after)|(?:versions|history)-location|symlink-target(?:-account)?)$/;
 /**
  * Names of fields of stores and clouds. They are arguments, except those that belong to one attempt
  * (`ofAttempt`).
@@ -38,7 +44,7 @@ export function isTelling(field: string): boolean {
   const name = foldedName(field);
   const [, ofStore] = ofVendor.exec(name) ?? [];
   if (ofStore !== undefined) return copied.test(name) || !ofAttempt.test(ofStore);
-  return argument.test(name) || owner.test(name) || actsFor.test(name);
+  return argument.test(name) || ofSwift.test(name) || owner.test(name) || actsFor.test(name);
 }
 
 /** Returns the telling fields of a call as `name: value`, in the order of the headers. */

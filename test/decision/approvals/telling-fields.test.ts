@@ -16,6 +16,8 @@ const telling = [
     'Harvest-Account-Id',
   ],
   ...['X-Hasura-Role', 'X-ClickHouse-Database', 'X-Workspace-Slug', 'X-Vault-Namespace'],
+  ...['X-Copy-From', 'X-Container-Read', 'X-Object-Manifest', 'X-Account-Meta-Temp-URL-Key', 'X-Delete-At'],
+  ...['Content-Disposition', 'Slug', 'X-File-Name', 'Upload-Metadata', 'X-Upsert'],
   ...['Sudo', 'As-User', 'X-Act-As', 'X-Mailgun-On-Behalf-Of', 'X-Impersonate-User', 'X-Forwarded-User'],
 ];
 
