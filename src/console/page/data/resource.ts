@@ -2,7 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 import { ApiProblem } from './api.ts';
 import { type Area, heard } from './changes.ts';
 
-interface LoadedResource<T> {
+export interface LoadedResource<T> {
   /** The data, which stay while they are read anew, so that nothing jumps. */
   readonly data: T | undefined;
   readonly problem: Error | undefined;
@@ -64,7 +64,7 @@ export function useResource<T>(
 const retryMs = 3000;
 
 /** Asks again by itself while the daemon cannot be reached, since it may be restarting. */
-export function useRetry(problem: Error | undefined, reload: () => void): void {
+function useRetry(problem: Error | undefined, reload: () => void): void {
   useEffect(() => {
     if (!(problem instanceof ApiProblem) || problem.code !== 'UNREACHABLE') return;
     const timer = setTimeout(reload, retryMs);

@@ -22,11 +22,12 @@ import type { listTenants } from '../../../api/routes/tenants.ts';
 import type { listTools, showTool } from '../../../api/routes/tools.ts';
 import type { listTracesRoute, showTrace } from '../../../api/routes/traces/traces.ts';
 import type { usage } from '../../../api/routes/usage.ts';
-import type { Band, Decision } from '../../../core/verdict.ts';
+import { type Band, bands, type Decision, decisions } from '../../../core/verdict.ts';
 
 /* Types of what the API answers. They are those of its routes, of which nothing else comes into the page. */
 
 export type { Band, Decision };
+export { bands, decisions };
 
 export interface Listing<T> {
   readonly items: readonly T[];

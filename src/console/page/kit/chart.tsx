@@ -2,12 +2,10 @@ import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
 import { go, href } from '../data/route.ts';
-import type { Decision, Stats } from '../data/types.ts';
+import { decisions, type Stats } from '../data/types.ts';
 import { decisionWord } from './bits.tsx';
 
 /* Shows calls over time by decision, as stacked bars. It is loaded when a chart is first shown. */
-
-const chartOrder: readonly Decision[] = ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'];
 
 /** Returns the colour that a class has in the present theme, since a canvas knows no variables. */
 function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | 'color'): string {
@@ -23,7 +21,7 @@ function colorOf(box: HTMLElement, name: string, property: 'backgroundColor' | '
 function stack(stats: Stats): UPlot.AlignedData {
   const at = stats.series.map((it) => Date.parse(it.at) / 1000);
   const sums = at.map(() => 0);
-  const layers = chartOrder.map((decision) =>
+  const layers = decisions.map((decision) =>
     stats.series.map((it, index) => {
       sums[index] = (sums[index] ?? 0) + (it.decisions[decision] ?? 0);
       return sums[index] ?? 0;
@@ -82,7 +80,7 @@ function optionsOf(box: HTMLElement, stats: Stats, onBar: (plot: UPlot) => void)
     ],
     series: [
       {},
-      ...[...chartOrder].reverse().map((decision) => {
+      ...[...decisions].reverse().map((decision) => {
         const color = colorOf(box, `swatch-${decision.toLowerCase()}`, 'backgroundColor');
         return {
           label: decision,

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks';
 import { useAction } from '../data/resource.ts';
-import { Problem } from './bits.tsx';
 import { Dialog } from './dialog.tsx';
+import { Form } from './form.tsx';
 
 interface ConfirmOf {
   /** Word on the button and the dialog for what is done. */
@@ -31,14 +31,7 @@ export function Confirm({ word, says, run, isDanger = false, hasNote = false, is
       </button>
       {isOpen && (
         <Dialog title={word} onClose={() => setOpen(false)}>
-          <form
-            class="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void action.run();
-            }}
-          >
-            <Problem of={action.problem} />
+          <Form action={action}>
             <p>{says}</p>
             {hasNote && (
               <label>
@@ -58,7 +51,7 @@ export function Confirm({ word, says, run, isDanger = false, hasNote = false, is
                 Leave it
               </button>
             </div>
-          </form>
+          </Form>
         </Dialog>
       )}
     </>

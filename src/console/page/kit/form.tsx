@@ -34,3 +34,51 @@ export function AgentOptions({ names }: { names: ReadonlyMap<string, string> }) 
     </>
   );
 }
+
+interface ChoiceOf extends Children {
+  readonly word: string;
+  readonly value: string;
+  readonly onChoose: (value: string) => void;
+}
+
+/** Shows a field that filters a list by one of some values, or by none. */
+export function Choice({ word, value, onChoose, children }: ChoiceOf) {
+  return (
+    <select
+      aria-label={word}
+      class={value === '' ? '' : 'set'}
+      value={value}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+    >
+      <option value="">{word}: any</option>
+      {children}
+    </select>
+  );
+}
+
+interface TabsOf {
+  readonly label: string;
+  readonly words: readonly string[];
+  readonly chosen: string;
+  readonly onChoose: (word: string) => void;
+}
+
+/** Shows a row of buttons of which one is chosen. */
+export function Tabs({ label, words, chosen, onChoose }: TabsOf) {
+  return (
+    <fieldset class="tabs">
+      <legend class="hidden">{label}</legend>
+      {words.map((it) => (
+        <button
+          key={it}
+          type="button"
+          class="small"
+          aria-pressed={it === chosen}
+          onClick={() => onChoose(it)}
+        >
+          {it}
+        </button>
+      ))}
+    </fieldset>
+  );
+}

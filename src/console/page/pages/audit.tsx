@@ -5,6 +5,7 @@ import { go, href, place } from '../data/route.ts';
 import type { AuditEntry } from '../data/types.ts';
 import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
 import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
+import { Choice } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { useAuditColumns } from './audit-columns.tsx';
 
@@ -57,16 +58,11 @@ export default function Audit() {
         title="Audit"
         about="Each entry holds the hash of the one before: what is altered or missing shows."
       >
-        <select
-          aria-label="Kind of entry"
-          value={kind ?? ''}
-          onChange={(event) => go(href('audit', { ...query, kind: event.currentTarget.value }))}
-        >
-          <option value="">Kind: any</option>
+        <Choice word="Kind" value={kind ?? ''} onChoose={(it) => go(href('audit', { ...query, kind: it }))}>
           {kinds.map((it) => (
             <option key={it}>{it}</option>
           ))}
-        </select>
+        </Choice>
         {canVerify() && (
           <button type="button" disabled={verify.isRunning} onClick={() => void verify.run()}>
             {verify.isRunning ? `Verifying, ${read.toLocaleString('en')} entries…` : 'Verify the log'}

@@ -1,72 +1,67 @@
-import { get, post, session } from '../data/api.ts';
-import { useAction, useResource } from '../data/resource.ts';
+import { post, session } from '../data/api.ts';
+import { useList } from '../data/pages.ts';
+import { useAction } from '../data/resource.ts';
 import type { Feed } from '../data/types.ts';
-import { Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
-import { Table } from '../kit/table.tsx';
+import { Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
+import { List } from '../kit/list.tsx';
 
 /** Shows the threat feeds, which list hosts and addresses that nobody should call. */
 export default function Feeds() {
-  const feeds = useResource('feeds', (signal) => get<{ items: readonly Feed[] }>('/v1/feeds', {}, signal), {
-    everyMs: 5000,
-  });
+  const feeds = useList<Feed>('/v1/feeds', {}, { everyMs: 5000 });
   const refresh = useAction(async (name: string) => {
     await post(`/v1/feeds/${encodeURIComponent(name)}/refresh`);
     feeds.reload();
   });
-  const rows = feeds.data?.items ?? [];
   return (
     <>
       <PageHead
         title="Feeds"
         about="Calls to what a feed lists are denied, unless the allowlist of the tenant has it."
       />
-      <Problem of={feeds.problem ?? refresh.problem} again={feeds.reload} />
-      {feeds.isLoading && <Skeleton lines={4} />}
-      {feeds.data && rows.length === 0 && (
-        <Empty
-          title="No threat feed is set up."
-          command={
-            'feeds:\n  - { name: urlhaus, url: https://urlhaus.abuse.ch/downloads/csv_recent/, refresh: 1h }'
-          }
-        >
-          None is fetched unless the configuration names it. This adds one:
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Table
-          stacks
-          label="Threat feeds"
-          rows={rows}
-          keyOf={(it) => it.name}
-          columns={[
-            { name: 'Feed', cell: (it) => it.name },
-            { name: 'Status', cell: (it) => <Status of={it.status} /> },
-            {
-              name: 'From',
-              kind: 'wide',
-              cell: (it) => <span class="clip mono">{it.last_error ?? it.origin}</span>,
-            },
-            { name: 'In use', kind: 'extra number', cell: (it) => it.indicators.toLocaleString('en') },
-            { name: 'Left out', kind: 'extra number', cell: (it) => it.dropped.toLocaleString('en') },
-            { name: 'Fetched', kind: 'extra', cell: (it) => <Time at={it.last_success} /> },
-            { name: 'Next', kind: 'extra', cell: (it) => <Time at={it.next_fetch} /> },
-            {
-              name: 'Change',
-              cell: (it) =>
-                session.value?.role === 'admin' && (
-                  <button
-                    type="button"
-                    class="small"
-                    disabled={refresh.isRunning}
-                    onClick={() => void refresh.run(it.name)}
-                  >
-                    Fetch now
-                  </button>
-                ),
-            },
-          ]}
-        />
-      )}
+      <Problem of={refresh.problem} />
+      <List
+        of={feeds}
+        stacks
+        label="Threat feeds"
+        keyOf={(it) => it.name}
+        columns={[
+          { name: 'Feed', cell: (it) => it.name },
+          { name: 'Status', cell: (it) => <Status of={it.status} /> },
+          {
+            name: 'From',
+            kind: 'wide',
+            cell: (it) => <span class="clip mono">{it.last_error ?? it.origin}</span>,
+          },
+          { name: 'In use', kind: 'extra number', cell: (it) => it.indicators.toLocaleString('en') },
+          { name: 'Left out', kind: 'extra number', cell: (it) => it.dropped.toLocaleString('en') },
+          { name: 'Fetched', kind: 'extra', cell: (it) => <Time at={it.last_success} /> },
+          { name: 'Next', kind: 'extra', cell: (it) => <Time at={it.next_fetch} /> },
+          {
+            name: 'Change',
+            cell: (it) =>
+              session.value?.role === 'admin' && (
+                <button
+                  type="button"
+                  class="small"
+                  disabled={refresh.isRunning}
+                  onClick={() => void refresh.run(it.name)}
+                >
+                  Fetch now
+                </button>
+              ),
+          },
+        ]}
+        empty={
+          <Empty
+            title="No threat feed is set up."
+            command={
+              'feeds:\n  - { name: urlhaus, url: https://urlhaus.abuse.ch/downloads/csv_recent/, refresh: 1h }'
+            }
+          >
+            None is fetched unless the configuration names it. This adds one:
+          </Empty>
+        }
+      />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { fetchConfig } from '../data/config.ts';
 import { useResource } from '../data/resource.ts';
 import { href } from '../data/route.ts';
 import { Command, PageHead } from '../kit/bits.tsx';
+import { Tabs } from '../kit/form.tsx';
 
 type Steps = Readonly<Record<string, string>>;
 
@@ -31,20 +32,7 @@ export function FirstCall() {
       <ol class="guide">
         <li class="card">
           <h2>Run this in a second terminal, in the folder where Postern was started</h2>
-          <fieldset class="tabs">
-            <legend class="hidden">How to send it</legend>
-            {Object.keys(steps).map((it) => (
-              <button
-                key={it}
-                type="button"
-                class="small"
-                aria-pressed={it === way}
-                onClick={() => setWay(it)}
-              >
-                {it}
-              </button>
-            ))}
-          </fieldset>
+          <Tabs label="How to send it" words={Object.keys(steps)} chosen={way} onChoose={setWay} />
           <Command text={steps[way] ?? ''} />
           <p class="hint">
             {file ? (

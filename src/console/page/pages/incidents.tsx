@@ -4,13 +4,13 @@ import { call, get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction, useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import type { Band, Incident, TimelineEntry } from '../data/types.ts';
+import { bands, type Incident, type TimelineEntry } from '../data/types.ts';
 import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { Choice, Form } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { IncidentForm } from './incident-form.tsx';
 
 const statuses = ['open', 'investigating', 'closed'] as const;
-const severities: readonly Band[] = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'];
 const codes = [
   'false_positive',
   'agent_misbehavior',
@@ -42,26 +42,16 @@ function IncidentList() {
         title="Incidents"
         about="Opened by the gateway, by a rule with OPEN_INCIDENT, or by a person."
       >
-        <select
-          aria-label="Status"
-          value={status ?? ''}
-          onChange={(event) => set('status', event.currentTarget.value)}
-        >
-          <option value="">Status: any</option>
+        <Choice word="Status" value={status ?? ''} onChoose={(it) => set('status', it)}>
           {statuses.map((it) => (
             <option key={it}>{it}</option>
           ))}
-        </select>
-        <select
-          aria-label="Severity"
-          value={severity ?? ''}
-          onChange={(event) => set('severity', event.currentTarget.value)}
-        >
-          <option value="">Severity: any</option>
-          {severities.map((it) => (
+        </Choice>
+        <Choice word="Severity" value={severity ?? ''} onChoose={(it) => set('severity', it)}>
+          {bands.map((it) => (
             <option key={it}>{it}</option>
           ))}
-        </select>
+        </Choice>
         {may('incidents:write') && <IncidentForm onOpened={(id) => go(href(['incidents', id]))} />}
       </PageHead>
       <List
@@ -199,14 +189,8 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
   return (
     <Card title="What next">
       <div class="stack">
-        <Problem of={addNote.problem ?? move.problem ?? grade.problem} />
-        <form
-          class="stack"
-          onSubmit={(event) => {
-            event.preventDefault();
-            void addNote.run();
-          }}
-        >
+        <Problem of={move.problem ?? grade.problem} />
+        <Form action={addNote}>
           <label>
             Note
             <textarea
@@ -222,11 +206,11 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
               Add the note
             </button>
           </div>
-        </form>
+        </Form>
         <label>
           Severity
           <select value={incident.severity} onChange={(event) => void grade.run(event.currentTarget.value)}>
-            {severities.map((it) => (
+            {bands.map((it) => (
               <option key={it}>{it}</option>
             ))}
           </select>

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks';
-import { get, post, session } from '../data/api.ts';
+import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
-import { useAction, useResource } from '../data/resource.ts';
+import { useAction } from '../data/resource.ts';
 import { href } from '../data/route.ts';
 import type { Channel, FailedMessage } from '../data/types.ts';
-import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
+import { Card, Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
-import { Table } from '../kit/table.tsx';
 
 const health = { closed: 'ok', open: 'failed', half_open: 'stale' } as const;
 const healthWords = { closed: 'delivers', open: 'paused after failures', half_open: 'is tried' } as const;
@@ -15,13 +14,7 @@ const example = `notifications:
 
 /** Shows who is told, and what could not be delivered. */
 export default function Notifications() {
-  const channels = useResource(
-    'channels',
-    (signal) => get<{ items: readonly Channel[] }>('/v1/notifications', {}, signal),
-    {
-      everyMs: 5000,
-    },
-  );
+  const channels = useList<Channel>('/v1/notifications', {}, { everyMs: 5000 });
   const failed = useList<FailedMessage>('/v1/notifications/failed', {}, { everyMs: 5000 });
   const [told, setTold] = useState<{ readonly text: string; readonly isBad: boolean }>();
   const test = useAction(async (name: string) => {
@@ -41,63 +34,59 @@ export default function Notifications() {
     failed.reload();
   });
   const isAdmin = session.value?.role === 'admin';
-  const rows = channels.data?.items ?? [];
   return (
     <>
       <PageHead
         title="Notifications"
         about="Channels are set up in the configuration; a reload takes them over."
       />
-      <Problem of={channels.problem ?? test.problem ?? replay.problem} again={channels.reload} />
+      <Problem of={test.problem ?? replay.problem} />
       <p class={told ? (told.isBad ? 'problem' : 'note') : 'hidden'} role="status">
         {told?.text}
       </p>
-      {channels.isLoading && <Skeleton lines={4} />}
-      {channels.data && rows.length === 0 && (
-        <Empty title="Nobody is told of anything yet." command={example}>
-          Slack, Teams, Discord, mail, webhooks and SIEMs can be. This tells a Slack channel of what is
-          serious:
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Table
-          stacks
-          label="Channels"
-          rows={rows}
-          keyOf={(it) => it.name}
-          columns={[
-            { name: 'Channel', cell: (it) => it.name },
-            { name: 'Type', kind: 'extra', cell: (it) => <span class="tag">{it.type}</span> },
-            {
-              name: 'Health',
-              cell: (it) => <Status of={health[it.circuit]} word={healthWords[it.circuit]} />,
-            },
-            {
-              name: 'Last problem',
-              kind: 'wide',
-              cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
-            },
-            { name: 'Delivered', kind: 'extra number', cell: (it) => it.delivered.toLocaleString('en') },
-            { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting.toLocaleString('en') },
-            { name: 'Failed', kind: 'extra number', cell: (it) => it.failed.toLocaleString('en') },
-            { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
-            {
-              name: 'Try',
-              cell: (it) =>
-                isAdmin && (
-                  <button
-                    type="button"
-                    class="small"
-                    disabled={test.isRunning}
-                    onClick={() => void test.run(it.name)}
-                  >
-                    Send a test
-                  </button>
-                ),
-            },
-          ]}
-        />
-      )}
+      <List
+        of={channels}
+        stacks
+        label="Channels"
+        keyOf={(it) => it.name}
+        columns={[
+          { name: 'Channel', cell: (it) => it.name },
+          { name: 'Type', kind: 'extra', cell: (it) => <span class="tag">{it.type}</span> },
+          {
+            name: 'Health',
+            cell: (it) => <Status of={health[it.circuit]} word={healthWords[it.circuit]} />,
+          },
+          {
+            name: 'Last problem',
+            kind: 'wide',
+            cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
+          },
+          { name: 'Delivered', kind: 'extra number', cell: (it) => it.delivered.toLocaleString('en') },
+          { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting.toLocaleString('en') },
+          { name: 'Failed', kind: 'extra number', cell: (it) => it.failed.toLocaleString('en') },
+          { name: 'Last', kind: 'extra', cell: (it) => <Time at={it.last_delivered} /> },
+          {
+            name: 'Try',
+            cell: (it) =>
+              isAdmin && (
+                <button
+                  type="button"
+                  class="small"
+                  disabled={test.isRunning}
+                  onClick={() => void test.run(it.name)}
+                >
+                  Send a test
+                </button>
+              ),
+          },
+        ]}
+        empty={
+          <Empty title="Nobody is told of anything yet." command={example}>
+            Slack, Teams, Discord, mail, webhooks and SIEMs can be. This tells a Slack channel of what is
+            serious:
+          </Empty>
+        }
+      />
       <section class="section-gap">
         <Card title="Could not be delivered">
           <List

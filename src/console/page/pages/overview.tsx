@@ -3,7 +3,14 @@ import { useNames } from '../data/agents.ts';
 import { get, may } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import type { Approval, CountedNames, Incident, Listing, Stats } from '../data/types.ts';
+import {
+  type Approval,
+  type CountedNames,
+  decisions,
+  type Incident,
+  type Listing,
+  type Stats,
+} from '../data/types.ts';
 import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
@@ -89,7 +96,7 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
           <strong>{stats.total.toLocaleString('en')}</strong>
           <span>Calls</span>
         </a>
-        {(['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] as const).map((decision) => (
+        {decisions.map((decision) => (
           <a key={decision} class="tile" href={href('activity', { ...since, decision })}>
             <strong>{countOf(decision).toLocaleString('en')}</strong>
             <span>{decisionWord(decision)}</span>

@@ -2,10 +2,12 @@ import { useState } from 'preact/hooks';
 import { call, get, session } from '../data/api.ts';
 import { fetchConfig } from '../data/config.ts';
 import { type ConfigLine, configLinesOf, originWord } from '../data/config-lines.ts';
+import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import type { OpenSession, Readiness } from '../data/types.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
+import { List } from '../kit/list.tsx';
 import { Table } from '../kit/table.tsx';
 
 /** Shows the configuration in effect, and who is signed in. */
@@ -46,21 +48,16 @@ export default function Settings() {
 }
 
 function Sessions() {
-  const list = useResource(
-    'sessions',
-    (signal) => get<{ items: readonly OpenSession[] }>('/v1/console/sessions', {}, signal),
-    { everyMs: 10_000 },
-  );
+  const list = useList<OpenSession>('/v1/console/sessions', {}, { everyMs: 10_000 });
   return (
     <Card title="Signed in">
-      <Problem of={list.problem} again={list.reload} />
-      <Table
+      <List
+        of={list}
         label="Sessions of the console"
-        rows={list.data?.items ?? []}
         keyOf={(it) => it.session_id}
         columns={[
           { name: 'Who', kind: 'wide', cell: (it) => <span class="clip">{it.subject}</span> },
-          { name: 'From', kind: 'extra', cell: (it) => it.client_address ?? '—' },
+          { name: 'From', kind: 'extra', cell: (it) => it.client_address },
           { name: 'Since', cell: (it) => <Time at={it.created_at} /> },
           { name: 'Ends', kind: 'extra', cell: (it) => <Time at={it.expires_at} /> },
           {
@@ -80,6 +77,7 @@ function Sessions() {
               ),
           },
         ]}
+        empty={null}
       />
     </Card>
   );

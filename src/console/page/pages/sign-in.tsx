@@ -2,7 +2,8 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { ApiProblem, hasEnded, post, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
 import type { Session } from '../data/types.ts';
-import { Command, Problem } from '../kit/bits.tsx';
+import { Command } from '../kit/bits.tsx';
+import { Form } from '../kit/form.tsx';
 
 /** Takes the admin secret or a key once. After that, a cookie that scripts cannot read stands for it. */
 export function SignIn() {
@@ -36,14 +37,7 @@ export function SignIn() {
               Your session has ended. Sign in to go on where you were.
             </p>
           )}
-          <form
-            class="stack"
-            onSubmit={(event) => {
-              event.preventDefault();
-              void signIn.run();
-            }}
-          >
-            <Problem of={lacksTenant ? undefined : problem} />
+          <Form action={lacksTenant ? { ...signIn, problem: undefined } : signIn}>
             <input
               class="hidden"
               name="username"
@@ -82,7 +76,7 @@ export function SignIn() {
             <button type="submit" disabled={signIn.isRunning}>
               {signIn.isRunning ? 'Signing in…' : 'Sign in'}
             </button>
-          </form>
+          </Form>
         </div>
         <div class="card quiet-top">
           <p class="hint">After npm start, the admin secret stands in the folder of the state:</p>

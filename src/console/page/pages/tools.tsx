@@ -29,11 +29,9 @@ export default function Tools() {
 
 function ToolTable() {
   const [asked, setAsked] = useState('');
-  const tools = useResource('tools', (signal) =>
-    get<{ items: readonly ListedTool[] }>('/v1/tools', {}, signal),
-  );
+  const tools = useList<ListedTool>('/v1/tools');
   const wanted = asked.trim().toLowerCase();
-  const rows = (tools.data?.items ?? []).filter((it) =>
+  const items = tools.items?.filter((it) =>
     [it.name, it.title, ...it.hosts].some((text) => text.toLowerCase().includes(wanted)),
   );
   return (
@@ -50,36 +48,35 @@ function ToolTable() {
         />
       }
     >
-      <Problem of={tools.problem} again={tools.reload} />
-      {tools.isLoading && <Skeleton lines={12} />}
-      {tools.data && rows.length === 0 && (
-        <Empty title="No tool fits." command={'# config/tools/<vendor>.yaml, or tools: of the configuration'}>
-          Calls to other hosts are judged by method, address and content. Teach the gateway a vendor by a
-          table:
-        </Empty>
-      )}
-      {rows.length > 0 && (
-        <Table
-          stacks
-          label="Tools"
-          rows={rows}
-          keyOf={(it) => it.name}
-          columns={[
-            { name: 'Tool', cell: (it) => <a href={href(['tools', it.name])}>{it.title}</a> },
-            { name: 'Name', kind: 'extra', cell: (it) => <code>{it.name}</code> },
-            {
-              name: 'Hosts',
-              kind: 'wide',
-              cell: (it) => (
-                <span class="clip mono" title={it.hosts.join(' ')}>
-                  {it.hosts.join(' ') || 'by its protocol'}
-                </span>
-              ),
-            },
-            { name: 'Operations', kind: 'number', cell: (it) => it.operations },
-          ]}
-        />
-      )}
+      <List
+        of={{ ...tools, items }}
+        stacks
+        label="Tools"
+        keyOf={(it) => it.name}
+        columns={[
+          { name: 'Tool', cell: (it) => <a href={href(['tools', it.name])}>{it.title}</a> },
+          { name: 'Name', kind: 'extra', cell: (it) => <code>{it.name}</code> },
+          {
+            name: 'Hosts',
+            kind: 'wide',
+            cell: (it) => (
+              <span class="clip mono" title={it.hosts.join(' ')}>
+                {it.hosts.join(' ') || 'by its protocol'}
+              </span>
+            ),
+          },
+          { name: 'Operations', kind: 'number', cell: (it) => it.operations },
+        ]}
+        empty={
+          <Empty
+            title="No tool fits."
+            command={'# config/tools/<vendor>.yaml, or tools: of the configuration'}
+          >
+            Calls to other hosts are judged by method, address and content. Teach the gateway a vendor by a
+            table:
+          </Empty>
+        }
+      />
     </Card>
   );
 }

@@ -2,12 +2,14 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { useNames } from '../../data/agents.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
+import { bands, decisions } from '../../data/types.ts';
 import { knownReasonCodes } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
+import { Choice } from '../../kit/form.tsx';
 
 const choices = {
-  decision: { word: 'Decision', of: ['ALLOW', 'SANITIZE', 'REQUIRE_APPROVAL', 'DENY'] },
-  band: { word: 'Risk', of: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] },
+  decision: { word: 'Decision', of: decisions },
+  band: { word: 'Risk', of: bands },
   class: { word: 'Data', of: ['SECRETS', 'PII', 'PHI', 'INTERNAL'] },
   answer: { word: 'Answer', of: ['injection', 'blocked', 'redacted'] },
 } as const;
@@ -96,27 +98,6 @@ export function Filters({ filters }: { filters: FiltersOf }) {
         </a>
       )}
     </search>
-  );
-}
-
-interface ChoiceOf {
-  readonly word: string;
-  readonly value: string;
-  readonly onChoose: (value: string) => void;
-  readonly children: preact.ComponentChildren;
-}
-
-function Choice({ word, value, onChoose, children }: ChoiceOf) {
-  return (
-    <select
-      aria-label={word}
-      class={value === '' ? '' : 'set'}
-      value={value}
-      onChange={(event) => onChoose(event.currentTarget.value)}
-    >
-      <option value="">{word}: any</option>
-      {children}
-    </select>
   );
 }
 

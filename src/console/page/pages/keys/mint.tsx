@@ -9,7 +9,7 @@ import { href } from '../../data/route.ts';
 import type { MintedKey, Tenant } from '../../data/types.ts';
 import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
-import { AgentOptions, Form } from '../../kit/form.tsx';
+import { AgentOptions, Form, Tabs } from '../../kit/form.tsx';
 
 const sets: Readonly<Record<string, readonly string[]>> = {
   'An agent': ['scan'],
@@ -148,20 +148,7 @@ export function Minted({ of, onDone }: { of: MintedKey; onDone: () => void }) {
         <strong>{of.name}</strong> is minted. This is the only time that its text is shown.
       </p>
       <Command text={of.key} label="The text of the key" />
-      <fieldset class="tabs">
-        <legend class="hidden">Where it is used</legend>
-        {ways.map((it) => (
-          <button
-            key={it.word}
-            type="button"
-            class="small"
-            aria-pressed={it.word === word}
-            onClick={() => setWord(it.word)}
-          >
-            {it.word}
-          </button>
-        ))}
-      </fieldset>
+      <Tabs label="Where it is used" words={ways.map((it) => it.word)} chosen={word} onChoose={setWord} />
       {way && <Command text={way.text} label={`For ${way.word}`} />}
       {where && !where.isKnown && (
         <p class="hint">Put in the address of the proxy (proxy.listen) where it is another one.</p>
