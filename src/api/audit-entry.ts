@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { AuditEntry } from '../state/store.ts';
-import { time, toIso } from './fields/fields.ts';
+import { time } from './fields/fields.ts';
+import { shown } from './fields/shown.ts';
 
 export const publicAuditEntry = z
   .object({
@@ -17,14 +18,5 @@ export const publicAuditEntry = z
   .meta({ id: 'AuditEntry' });
 
 /** Returns an entry of the audit log as answers show it. */
-export const showAuditEntry = (it: AuditEntry): z.infer<typeof publicAuditEntry> => ({
-  tenant_id: it.tenantId,
-  seq: it.seq,
-  at: toIso(it.atMs),
-  kind: it.kind,
-  operator: it.operator,
-  subject: it.subject,
-  details: it.details,
-  previous: it.previous,
-  hash: it.hash,
-});
+export const showAuditEntry = (it: AuditEntry): z.infer<typeof publicAuditEntry> =>
+  shown(publicAuditEntry, it, {});

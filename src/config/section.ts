@@ -21,7 +21,7 @@ export function durationField<T extends z.ZodType<Milliseconds>>(schema: T): T {
   return schema;
 }
 
-type Words<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Words<B>>}` : S;
+export type Words<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Words<B>>}` : S;
 type Name<K extends string, V> = [Extract<V, Milliseconds>] extends [never] ? Words<K> : `${Words<K>}Ms`;
 type Plain<V> = V extends Milliseconds ? number : V;
 type Section<S extends z.core.$ZodShape> = {
@@ -37,7 +37,7 @@ function isTime(schema: z.core.$ZodType): boolean {
 
 type Wrapper = z.core.$ZodTypeDef & { readonly innerType?: z.core.$ZodType };
 
-const camelCase = (key: string): string =>
+export const camelCase = (key: string): string =>
   key.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
 /**

@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { coverageOf } from '../../decision/approvals/coverage.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { ApprovalFilter, ApprovalRecord } from '../../state/store.ts';
-import { band, instant, pageQuery, present, time, toIso, toIsoOrNull, uuid } from './fields.ts';
+import { band, instant, pageQuery, present, time, uuid } from './fields.ts';
+import { shown } from './shown.ts';
 
 /* Approvals in requests and answers. */
 
@@ -46,38 +47,12 @@ export const publicApproval = z
   })
   .meta({ id: 'Approval' });
 
-export const showApprovalFields = (
-  { tenants }: Gate,
-  it: ApprovalRecord,
-): z.infer<typeof publicApproval> => ({
-  approval_id: it.approvalId,
-  status: it.status,
-  trace_id: it.traceId,
-  tenant_id: it.tenantId,
-  env_name: it.envName,
-  agent_id: it.agentId,
-  agent_name: it.agentName,
-  tool_name: it.toolName,
-  operation: it.operation,
-  method: it.method,
-  url: it.url,
-  body_preview: it.bodyPreview,
-  body_bytes: it.bodyBytes,
-  opens_websocket: it.opensWebSocket,
-  findings: [...it.findings],
-  reason_codes: [...it.reasonCodes],
-  risk_score: it.riskScore,
-  risk_band: band.parse(it.riskBand),
-  policy_id: it.policyId,
-  rule_id: it.ruleId,
-  created_at: toIso(it.createdAtMs),
-  expires_at: toIso(it.expiresAtMs),
-  decided_at: toIsoOrNull(it.decidedAtMs),
-  decided_by: it.decidedBy,
-  scope: it.scope,
-  note: it.note,
-  covers: coverageOf(it, tenants.find(it.tenantId)?.approvals.grantWindowMs ?? 0),
-});
+export const showApprovalFields = ({ tenants }: Gate, it: ApprovalRecord): z.infer<typeof publicApproval> =>
+  shown(publicApproval, it, {
+    opens_websocket: it.opensWebSocket,
+    risk_band: band.parse(it.riskBand),
+    covers: coverageOf(it, tenants.find(it.tenantId)?.approvals.grantWindowMs ?? 0),
+  });
 
 const word = z.string().min(1).max(256);
 

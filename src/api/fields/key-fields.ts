@@ -5,7 +5,8 @@ import { permissions } from '../../core/permissions.ts';
 import { keylessKeyPrefix } from '../../credentials/keyless.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { KeyRecord, KeyUsage } from '../../state/store.ts';
-import { envName, freeText, time, title, toIso, toIsoOrNull } from './fields.ts';
+import { envName, freeText, time, title, toIsoOrNull } from './fields.ts';
+import { shown } from './shown.ts';
 
 /* A key as requests name it and as answers show it. */
 
@@ -79,33 +80,18 @@ function showKey(
   const isPast = isOver(key, nowMs) || (parent !== undefined && isOver(parent, nowMs));
   const isRevoked = key.revokedAtMs !== null || (parent?.revokedAtMs ?? null) !== null;
   const isExpired = !isRevoked && (isUsedUp || isPast);
-  return {
-    key_id: key.keyId,
-    prefix: key.prefix,
-    name: key.name,
-    description: key.description,
-    tenant_id: key.tenantId,
-    env_name: key.envName,
-    env_names: [...key.envNames],
+  return shown(publicKey, key, {
     default_agent_id: key.agentId,
-    type: key.type,
     status: isRevoked ? 'revoked' : isExpired ? 'expired' : 'active',
     ...(isExpired ? { expired_reason: isUsedUp ? 'max_uses' : 'ttl' } : {}),
     permissions: permissions.filter((it) => key.permissions.includes(it)),
-    ip_allowlist: key.ipAllowlist && [...key.ipAllowlist],
-    created_at: toIso(key.createdAtMs),
-    expires_at: toIsoOrNull(key.expiresAtMs),
     revoked_at: toIsoOrNull(key.revokedAtMs ?? parent?.revokedAtMs ?? null),
     revoked_by: key.revokedBy ?? parent?.revokedBy ?? null,
-    per_minute: key.perMinute,
-    require_nonce: key.requireNonce,
-    parent_key_id: key.parentKeyId,
-    max_uses: key.maxUses,
-    scope: key.scope && showScope(key.scope),
     last_seen: toIsoOrNull(lastSeenAtMs),
     calls_24h: calls24h,
     blocked_attempts: blockedAttempts,
-  };
+    scope: key.scope && showScope(key.scope),
+  });
 }
 
 const showScope = ({ tools, verbs }: NonNullable<KeyRecord['scope']>): z.infer<typeof publicScope> => ({

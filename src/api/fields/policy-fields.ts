@@ -6,8 +6,9 @@ import type { PolicyDocument } from '../../policy/schema.ts';
 import { validatePolicy } from '../../policy/validate.ts';
 import type { PolicyRecord } from '../../state/store.ts';
 import type { FilePolicy } from '../../tenants/policy-book.ts';
-import { time, toIso, toIsoOrNull } from './fields.ts';
+import { time, toIso } from './fields.ts';
 import { invalid } from './invalid.ts';
+import { shown } from './shown.ts';
 
 export const publicPolicy = z
   .object({
@@ -32,23 +33,11 @@ export const describedPolicy = publicPolicy
 
 export type DescribedPolicy = z.infer<typeof describedPolicy>;
 
-export const showPolicy = (record: PolicyRecord): z.infer<typeof publicPolicy> => ({
-  policy_id: record.policyId,
-  name: record.name,
-  env_name: record.envName,
-  version: record.version,
-  mode: record.mode,
-  rules: [...record.rules],
-  source: 'api',
-});
+export const showPolicy = (record: PolicyRecord): z.infer<typeof publicPolicy> =>
+  shown(publicPolicy, record, { source: 'api' });
 
-export const describePolicy = (record: PolicyRecord): DescribedPolicy => ({
-  ...showPolicy(record),
-  description: record.description,
-  created_at: toIso(record.nowMs),
-  created_by: record.createdBy,
-  archived_at: toIsoOrNull(record.archivedAtMs),
-});
+export const describePolicy = (record: PolicyRecord): DescribedPolicy =>
+  shown(describedPolicy, record, { source: 'api', created_at: toIso(record.nowMs) });
 
 /** Returns a policy of a file, once for each of its environments. */
 export const describeFile = ({ policyId, document }: FilePolicy): DescribedPolicy[] =>

@@ -16,11 +16,11 @@ import {
   time,
   title,
   toIso,
-  toIsoOrNull,
   toListAnswer,
   toPage,
   uuid,
 } from '../fields/fields.ts';
+import { shown } from '../fields/shown.ts';
 import { timelineEntry, timelineOf } from '../incident-timeline.ts';
 import { type ApiRequest, RawAnswer, routesOf } from '../route.ts';
 
@@ -65,24 +65,10 @@ const fullIncident = publicIncident
   })
   .meta({ id: 'IncidentWithTimeline' });
 
-const show = (it: IncidentRecord): z.infer<typeof publicIncident> => ({
-  incident_id: it.incidentId,
-  tenant_id: it.tenantId,
-  env_name: it.envName,
-  agent_id: it.agentId,
-  trigger: it.trigger,
-  title: it.title,
-  severity: it.severity,
-  status: it.status,
-  trace_ids: [...it.traceIds],
-  trace_count: it.traceCount,
-  opened_at: toIso(it.openedAtMs),
-  changed_at: toIso(it.changedAtMs),
-  closed_at: toIsoOrNull(it.closedAtMs),
-  close_code: it.closeCode,
-  closed_by: it.closedBy,
-  notes: it.notes.map(({ atMs, author, text }) => ({ at: toIso(atMs), author, text })),
-});
+const show = (it: IncidentRecord): z.infer<typeof publicIncident> =>
+  shown(publicIncident, it, {
+    notes: it.notes.map(({ atMs, author, text }) => ({ at: toIso(atMs), author, text })),
+  });
 
 async function find(gate: Gate, tenantId: string, incidentId: string): Promise<IncidentRecord> {
   const incident = await gate.store.incidentById(tenantId, incidentId);

@@ -17,6 +17,7 @@ import {
   toListAnswer,
   toPage,
 } from '../fields/fields.ts';
+import { shown } from '../fields/shown.ts';
 import { type ApiRequest, routesOf } from '../route.ts';
 
 /* Shows, tests and retries notification channels. Their URLs and secrets are never answered. */
@@ -47,21 +48,21 @@ const channel = z
   })
   .meta({ id: 'NotificationChannel' });
 
-const toChannel = ({ config, queue, circuit }: ChannelHealth, nowMs: number): z.input<typeof channel> => ({
-  name: config.name,
-  type: config.type,
-  tenant_id: config.tenantId,
-  circuit,
-  waiting: queue?.waiting ?? 0,
-  failed: queue?.dead ?? 0,
-  delivered: queue?.delivered ?? 0,
-  dropped: queue?.dropped ?? 0,
-  failures: queue?.failures ?? 0,
-  last_delivered: toIsoOrNull(queue?.lastDeliveredMs ?? null),
-  last_failed: toIsoOrNull(queue?.lastFailedMs ?? null),
-  last_error: queue?.lastError ?? null,
-  paused_until: queue && queue.pausedUntilMs > nowMs ? toIso(queue.pausedUntilMs) : null,
-});
+const toChannel = ({ config, queue, circuit }: ChannelHealth, nowMs: number): z.infer<typeof channel> =>
+  shown(
+    channel,
+    { ...noQueue, ...queue, ...config },
+    {
+      circuit,
+      failed: queue?.dead ?? 0,
+      last_delivered: toIsoOrNull(queue?.lastDeliveredMs ?? null),
+      last_failed: toIsoOrNull(queue?.lastFailedMs ?? null),
+      paused_until: queue && queue.pausedUntilMs > nowMs ? toIso(queue.pausedUntilMs) : null,
+    },
+  );
+
+/** The counts of a channel that has no queue yet. */
+const noQueue = { waiting: 0, delivered: 0, dropped: 0, failures: 0, lastError: null };
 
 const failed = z
   .object({
@@ -80,20 +81,14 @@ const failed = z
   })
   .meta({ id: 'FailedNotification' });
 
-const toFailed = (it: DeadMessage): z.input<typeof failed> => ({
-  id: it.id,
-  channel: it.channel,
-  tenant_id: it.owner,
-  message_id: it.noticeId,
-  type: it.kind,
-  summary: summaryOf(it),
-  count: it.count,
-  trace_ids: [...it.traceIds],
-  attempts: it.attempts,
-  queued_at: toIso(it.queuedAtMs),
-  failed_at: toIso(it.deadAtMs),
-  reason: it.reason,
-});
+const toFailed = (it: DeadMessage): z.infer<typeof failed> =>
+  shown(failed, it, {
+    tenant_id: it.owner,
+    message_id: it.noticeId,
+    type: it.kind,
+    summary: summaryOf(it),
+    failed_at: toIso(it.deadAtMs),
+  });
 
 function summaryOf({ body }: DeadMessage): string {
   const { summary }: { readonly summary?: unknown } = JSON.parse(body);

@@ -19,6 +19,7 @@ import {
   toIsoOrNull,
   toPage,
 } from '../../fields/fields.ts';
+import { shown } from '../../fields/shown.ts';
 import { type Caller, routesOf } from '../../route.ts';
 
 const route = routesOf('agents');
@@ -65,23 +66,16 @@ interface Standing {
   readonly isTenantSuspended: boolean;
 }
 
-const toPublic = (agent: AgentRecord, { usage, isTenantSuspended, ...trust }: Standing): PublicAgent => ({
-  agent_id: agent.agentId,
-  name: agent.name,
-  tenant_id: agent.tenantId,
-  env_name: agent.envName,
-  runtime_type: agent.runtimeType,
-  status: agent.status,
-  tenant_suspended: isTenantSuspended,
-  trust_score: trust.trustScore,
-  trust_reasons: [...trust.trustReasons],
-  trust_trend: trust.trustTrend,
-  created_at: toIso(agent.createdAtMs),
-  first_seen: toIsoOrNull(usage.firstSeenAtMs),
-  last_seen: toIsoOrNull(usage.lastSeenAtMs),
-  calls_total: usage.callsTotal,
-  decisions_24h: usage.decisions24h,
-});
+const toPublic = (agent: AgentRecord, { usage, isTenantSuspended, ...trust }: Standing): PublicAgent =>
+  shown(
+    publicAgent,
+    { ...agent, ...usage, ...trust },
+    {
+      tenant_suspended: isTenantSuspended,
+      first_seen: toIsoOrNull(usage.firstSeenAtMs),
+      last_seen: toIsoOrNull(usage.lastSeenAtMs),
+    },
+  );
 
 async function showAll(
   { store, config }: Gate,

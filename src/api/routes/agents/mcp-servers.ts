@@ -1,8 +1,9 @@
 import { z } from 'zod';
 import { toolConcernKinds } from '../../../core/call.ts';
-import type { McpServer, StandingConcern, ToolList } from '../../../state/store.ts';
+import type { McpServer } from '../../../state/store.ts';
 import { auditEvent } from '../../audit-event.ts';
-import { idOf, listing, missing, ofTenant, time, toIso, toListAnswer, toPage } from '../../fields/fields.ts';
+import { idOf, listing, missing, ofTenant, time, toListAnswer, toPage } from '../../fields/fields.ts';
+import { shown } from '../../fields/shown.ts';
 import { routesOf } from '../../route.ts';
 
 /* The tools that MCP servers have listed through the proxies, and concerns about them. */
@@ -12,51 +13,37 @@ const route = routesOf('tools');
 const pageMax = 100;
 const toolNames = z.array(z.string().min(1).max(128)).min(1).max(64);
 
+const publicList = z.object({
+  path: z.string().describe('Without its query, and without what was found in it.'),
+  tools: z.int(),
+  first_seen_at: time,
+  seen_at: time,
+});
+
+const publicConcern = z.object({
+  tool: z.string().describe('`sha256:…` of a name that is not shown; `*`: all tools of the server.'),
+  kinds: z.array(z.enum(toolConcernKinds)),
+  since: time,
+  until: time,
+});
+
 const publicServer = z
   .object({
     server_id: z.uuid(),
     origin: z.string(),
     seen_at: time.describe('The day on which it has last listed tools.'),
-    lists: z.array(
-      z.object({
-        path: z.string().describe('Without its query, and without what was found in it.'),
-        tools: z.int(),
-        first_seen_at: time,
-        seen_at: time,
-      }),
-    ),
-    concerns: z.array(
-      z.object({
-        tool: z.string().describe('`sha256:…` of a name that is not shown; `*`: all tools of the server.'),
-        kinds: z.array(z.enum(toolConcernKinds)),
-        since: time,
-        until: time,
-      }),
-    ),
+    lists: z.array(publicList),
+    concerns: z.array(publicConcern),
   })
   .meta({ id: 'McpServer' });
 
-const showList = ({ path, tools, firstSeenAtMs, seenAtMs }: ToolList) => ({
-  path,
-  tools: tools.filter((it) => it.isListed).length,
-  first_seen_at: toIso(firstSeenAtMs),
-  seen_at: toIso(seenAtMs),
-});
-
-const showConcern = ({ tool, kinds, sinceMs, untilMs }: StandingConcern) => ({
-  tool,
-  kinds: [...kinds],
-  since: toIso(sinceMs),
-  until: toIso(untilMs),
-});
-
-const toPublic = (server: McpServer, nowMs: number): z.infer<typeof publicServer> => ({
-  server_id: server.serverId,
-  origin: server.origin,
-  seen_at: toIso(server.seenAtMs),
-  lists: server.lists.map(showList),
-  concerns: server.concerns.filter((it) => it.untilMs > nowMs).map(showConcern),
-});
+const toPublic = (server: McpServer, nowMs: number): z.infer<typeof publicServer> =>
+  shown(publicServer, server, {
+    lists: server.lists.map((it) =>
+      shown(publicList, it, { tools: it.tools.filter(({ isListed }) => isListed).length }),
+    ),
+    concerns: server.concerns.filter((it) => it.untilMs > nowMs).map((it) => shown(publicConcern, it, {})),
+  });
 
 /** `GET /v1/mcp-servers` lists servers by the day on which they last listed tools, newest first. */
 export const listMcpServers = route('GET /v1/mcp-servers', {
