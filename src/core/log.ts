@@ -1,5 +1,6 @@
-import pino from 'pino';
+import pino, { type Logger } from 'pino';
 import { GatewayError } from './errors.ts';
+import { LogWriter } from './log-writer.ts';
 import { toPretty } from './pretty-log.ts';
 import type { SafeName } from './safe-name.ts';
 
@@ -60,46 +61,35 @@ interface LogOptions {
  * Nobody may give it a header, a body or a key.
  */
 export function openLog(options: LogOptions): ProcessLog {
-  let file = options.file;
-  let out = openOut(file);
-  const lines = pino(
+  let { file } = options;
+  const out = new LogWriter(file, (err, dropped) =>
+    lines.warn({ err, dropped }, 'the log can be written again'),
+  );
+  const hasColours = (process.env['NO_COLOR'] ?? '') === '';
+  const isRead = process.stderr.isTTY;
+  const shown = (line: string): string => (isRead && file === null ? toPretty(line, hasColours) : line);
+  const lines: Logger = pino(
     {
       level: options.level,
       base: { pid: process.pid },
       timestamp: pino.stdTimeFunctions.isoTime,
       serializers: { err: toLogged },
     },
-    { write: (line: string) => out.write(line) },
+    { write: (line: string) => out.write(shown(line)) },
   );
   return Object.assign(lines, {
     use(next: LogOptions): void {
       lines.level = next.level;
       if (file === null && next.file === null) return;
-      const before = out;
       try {
-        out = openOut(next.file);
+        out.open(next.file);
       } catch (error) {
         lines.error({ err: error, file: next.file }, 'the log cannot be opened; it goes on as before');
         return;
       }
       file = next.file;
-      before.close();
     },
   });
-}
-
-interface Out {
-  write(line: string): void;
-  close(): void;
-}
-
-function openOut(file: string | null): Out {
-  const out = pino.destination({ dest: file ?? 2, sync: true, mkdir: true });
-  if (file !== null) return { write: (line) => void out.write(line), close: () => out.end() };
-  const hasColours = (process.env['NO_COLOR'] ?? '') === '';
-  const isRead = process.stderr.isTTY;
-  // Standard error stays open for whatever else is said there.
-  return { write: (line) => void out.write(isRead ? toPretty(line, hasColours) : line), close: () => {} };
 }
 
 const messageLengthMax = 1_024;

@@ -7,7 +7,7 @@ import { createHistoryWriter } from '../counts/history.ts';
 import { createStatsRemover, createStatWriter, type StatsRemoval } from '../counts/stats.ts';
 import { createDestinationWriter } from '../destinations.ts';
 import { tracesMigrations } from '../file/migrations.ts';
-import { openDatabase } from '../sqlite.ts';
+import { openDatabase, whyRefused } from '../sqlite.ts';
 import {
   type Chunk,
   collectIds,
@@ -56,7 +56,7 @@ export type TracesMessage = TracesRequest | 'close';
 /**
  * The number of lines that were left out, or of rows that were removed; otherwise why nothing was written.
  */
-export type TracesResult = { readonly count: number } | { readonly failure: string };
+export type TracesResult = { readonly count: number } | { readonly failure: string; readonly errstr: string };
 
 /** The number of pages of the WAL (8 MB) at which SQLite moves them into the database. */
 const checkpointPages = 256;
@@ -91,7 +91,7 @@ function answer(request: TracesRequest): TracesResult {
     return { count: 'keyIds' in request ? removeCounts(request) : removeTraces(request) };
   } catch (error) {
     const { cause } = error as Error;
-    return { failure: String(cause ?? error) };
+    return { failure: String(cause ?? error), errstr: whyRefused(error) };
   }
 }
 

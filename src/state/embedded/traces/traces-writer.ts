@@ -52,8 +52,10 @@ export class TracesWriter {
   #settleNext(result: TracesResult): void {
     const asked = this.#waiting.shift();
     if (asked?.isBatch) this.#isFailing = 'failure' in result;
-    if ('failure' in result) asked?.reject(toStateError(new Error(result.failure)));
-    else asked?.resolve(result.count);
+    if ('failure' in result) {
+      const { failure, errstr } = result;
+      asked?.reject(toStateError(Object.assign(new Error(failure), { errstr })));
+    } else asked?.resolve(result.count);
   }
 
   #start(): Worker {
