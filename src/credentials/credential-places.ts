@@ -1,6 +1,7 @@
 import type { Finding, InspectedCall, ReceivedCall } from '../core/call.ts';
 import { headSpans } from '../inspect/parts/head-text.ts';
 import { jsonValueSpan } from '../inspect/redact/locate.ts';
+import { parsedObject } from '../util/parsed-json.ts';
 import { type Claims, claimsOf } from './json-web-token.ts';
 
 /*
@@ -244,16 +245,11 @@ function fieldsOfForm(body: string): readonly Field[] | undefined {
 }
 
 function fieldsOfJson(bytes: Buffer): readonly Field[] | undefined {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(bytes.toString('utf8'));
-  } catch {
-    return undefined;
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return undefined;
+  const parsed = parsedObject(bytes.toString('utf8'));
+  if (!parsed) return undefined;
   const names = [...Object.keys(tokenFields), ...hints, 'client_id'];
   return names.flatMap((name) => {
-    const text = Object.hasOwn(parsed, name) ? (parsed as Record<string, unknown>)[name] : undefined;
+    const text = Object.hasOwn(parsed, name) ? parsed[name] : undefined;
     const span = typeof text === 'string' ? jsonValueSpan(bytes, name) : undefined;
     return span && typeof text === 'string' ? [{ name, text, start: span.start, end: span.end }] : [];
   });

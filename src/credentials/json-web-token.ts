@@ -1,4 +1,5 @@
 import { parseTarget } from '../core/target.ts';
+import { parsedJson } from '../util/parsed-json.ts';
 
 /** The home and the lifetime that a JWT claims. */
 export interface Claims {
@@ -43,10 +44,6 @@ function hostNamedBy(claim: unknown): string | undefined {
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
 }

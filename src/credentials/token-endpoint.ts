@@ -8,6 +8,7 @@ import {
   PrivateKeyJwt,
 } from 'oauth4webapi';
 import { GatewayError, problems, toGatewayError } from '../core/errors.ts';
+import { parsedObject } from '../util/parsed-json.ts';
 import type { SigningKey } from '../util/signing-key.ts';
 import { timedOut } from '../wire/client/failures.ts';
 import { type HttpClient, readAnswerBody } from '../wire/client/http-client.ts';
@@ -162,7 +163,7 @@ const validSecondsMax = 86_400;
 const toldSecondsDefault = 3_600;
 
 export function parseToken(status: number, body: Buffer): AccessToken {
-  const fields = parseObject(body);
+  const fields = parsedObject(body.toString());
   if (status !== 200) {
     const error = errorCodes.has(fields?.['error']) ? ` (${fields?.['error']})` : '';
     throw unavailable(`The token endpoint answered ${status}${error}.`);
@@ -191,18 +192,6 @@ function toSeconds(written: unknown): number | undefined {
   if (typeof seconds !== 'number' || !(seconds > 0))
     throw unavailable('The token endpoint answered an expires_in that is no number of seconds.');
   return seconds;
-}
-
-function parseObject(body: Buffer): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(body.toString('utf8'));
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    // The error is dropped, because the parser's message quotes the text.
-    return undefined;
-  }
 }
 
 const unavailable = (detail: string, cause?: unknown): GatewayError =>

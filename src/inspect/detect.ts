@@ -1,5 +1,6 @@
 import type { Confidence, DataClass } from '../core/call.ts';
 import type { View } from './decode/views.ts';
+import { isContinuation } from './kernel/bytes.ts';
 import type { DetectorEngine } from './match/engine.ts';
 import { sha256Of } from './patterns/tuning.ts';
 import { bodyPart, type ReadBounds, readPart } from './read-part.ts';
@@ -107,14 +108,11 @@ function placesIn(bytes: Buffer): (at: number) => { line: number; column: number
       if (bytes[next] === lineFeed) {
         line += 1;
         column = 1;
-      } else if (!isContinuation(bytes[next] as number)) column += 1;
+      } else if (!isContinuation(bytes[next])) column += 1;
     }
     return { line, column };
   };
 }
-
-/** Tells whether a byte continues a UTF-8 character. */
-const isContinuation = (byte: number): boolean => (byte & 0xc0) === 0x80;
 
 function previewOf(masked: Buffer, kind: string, start: number, end: number): string {
   const before =

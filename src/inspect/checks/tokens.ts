@@ -1,4 +1,5 @@
 import { crc32 } from 'node:zlib';
+import { parsedObject } from '../../util/parsed-json.ts';
 import type { Checks } from './check.ts';
 
 const base62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
@@ -14,14 +15,6 @@ export function crcChecksum(text: string): string {
 
 const endsWithChecksumOf = (text: string, covered: string): boolean => text.endsWith(crcChecksum(covered));
 
-function parseBase64Json(text: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(text, 'base64url').toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
-
 export const tokenChecks = {
   /**
    * Checks that each of eight groups of six digits is 11 times a 16-bit number. One in 430 million random keys
@@ -35,8 +28,8 @@ export const tokenChecks = {
   'postern-key': (text) => endsWithChecksumOf(text, text.slice(0, -checksumLength)),
   /** Checks that the first segment is base64url of a JSON object that names an algorithm (RFC 7515, 4.1.1). */
   jwt(text) {
-    const header = parseBase64Json(text.slice(0, text.indexOf('.')));
-    return typeof header === 'object' && header !== null && 'alg' in header;
+    const header = Buffer.from(text.slice(0, text.indexOf('.')), 'base64url');
+    return parsedObject(header.toString('utf8'))?.['alg'] !== undefined;
   },
   /** Checks that the first segment is base64 of a snowflake, the id of a bot or user: 17 to 20 digits. */
   'discord-token': (text) =>

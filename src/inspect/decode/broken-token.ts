@@ -1,4 +1,4 @@
-import { byteSet, digits, lowerCase, upperCase } from '../kernel/bytes.ts';
+import { byteSet, digits, isContinuation, lowerCase, upperCase } from '../kernel/bytes.ts';
 import { lineBreakEnd } from './runs.ts';
 import type { Span } from './span-map.ts';
 
@@ -158,6 +158,6 @@ function contextStart(bytes: Buffer, tokenStart: number): number {
   const limit = Math.max(0, tokenStart - contextBytesMax);
   let start = tokenStart;
   while (start > limit && bytes[start - 1] !== newline) start -= 1;
-  while (((bytes[start] ?? 0) & 0xc0) === 0x80) start += 1;
+  while (isContinuation(bytes[start])) start += 1;
   return start;
 }

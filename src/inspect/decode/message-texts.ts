@@ -1,3 +1,4 @@
+import { parsedJson } from '../../util/parsed-json.ts';
 import { jsonOutlineOf, type OutlineColumns } from './json-outline.ts';
 import { spellJsonString } from './json-tokens.ts';
 import { protobufTexts } from './packed/protobuf.ts';
@@ -26,19 +27,9 @@ export function messageTexts(bytes: Buffer, isProtobuf: boolean): readonly Messa
   if (isProtobuf)
     return protobufTexts(bytes).map((it) => ({ ...it, bytes: bytes.subarray(it.start, it.end) }));
   const first = bytes.toString('utf8', 0, 64).trimStart()[0] ?? '';
-  const isJson = '{["'.includes(first) && parses(bytes);
+  const isJson = '{["'.includes(first) && parsedJson(bytes.toString()) !== undefined;
   if (!isJson) return [{ path: '', start: 0, end: bytes.length, bytes }];
   return first === '"' ? [onlyString(bytes)] : jsonTexts(bytes);
-}
-
-function parses(bytes: Buffer): boolean {
-  try {
-    JSON.parse(bytes.toString());
-    return true;
-  } catch {
-    // The error says that the text does not parse, and no more is asked.
-    return false;
-  }
 }
 
 /** Returns the text of a message that is one JSON string. */

@@ -1,3 +1,4 @@
+import { standsAt } from '../kernel/bytes.ts';
 import type { Span } from './span-map.ts';
 
 /** A part of a multipart body: its header fields, and the content behind the empty line. */
@@ -27,7 +28,7 @@ export function multipartParts(bytes: Buffer): BodyPart[] {
   if (!delimiter) return [];
   const parts: BodyPart[] = [];
   let start = bytes.indexOf(delimiter) + delimiter.length;
-  while (!startsWith(bytes, start, dashes)) {
+  while (!standsAt(bytes, dashes, start)) {
     if (parts.length === partsMax) return [];
     const next = nextDelimiter(bytes, start, delimiter);
     parts.push(partOf(bytes, lineBehind(bytes, start), next < 0 ? bytes.length : lineBefore(bytes, next)));
@@ -41,7 +42,7 @@ export function multipartParts(bytes: Buffer): BodyPart[] {
 function firstDelimiter(bytes: Buffer): Buffer | undefined {
   let start = 0;
   while (bytes[start] === carriageReturn || bytes[start] === newline) start += 1;
-  if (!startsWith(bytes, start, dashes)) return undefined;
+  if (!standsAt(bytes, dashes, start)) return undefined;
   const line =
     bytes
       .subarray(start, start + delimiterMax)
@@ -79,6 +80,3 @@ function lineBehind(bytes: Buffer, at: number): number {
 /** Returns the end of the line before a delimiter, whose line end belongs to the delimiter. */
 const lineBefore = (bytes: Buffer, at: number): number =>
   bytes[at - 2] === carriageReturn ? at - 2 : at - 1;
-
-const startsWith = (bytes: Buffer, at: number, prefix: Buffer): boolean =>
-  bytes.subarray(at, at + prefix.length).equals(prefix);

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../util/parsed-json.ts';
 import { jsonDepth } from '../redact/locate.ts';
 
 const depthMax = 512;
@@ -8,13 +9,9 @@ const depthMax = 512;
  */
 export function canonicalText(bytes: Buffer): string {
   const text = bytes.toString('utf8');
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return text;
-  }
-  return jsonDepth(bytes, depthMax) ? text : JSON.stringify(value, sortMembers);
+  const value = parsedJson(text);
+  const isCanonical = value === undefined || jsonDepth(bytes, depthMax);
+  return isCanonical ? text : JSON.stringify(value, sortMembers);
 }
 
 function sortMembers(_name: string, value: unknown): unknown {

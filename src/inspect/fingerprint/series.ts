@@ -1,6 +1,6 @@
 import type { Field, FieldFormat } from '../decode/fields.ts';
 import type { Span } from '../decode/span-map.ts';
-import { byteSet } from '../kernel/bytes.ts';
+import { byteSet, standsAt } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, outlineOf, type Stretch, stretchesOf } from '../kernel/outline.ts';
 import { seriesSigns } from '../kernel/series-signs.ts';
 
@@ -158,9 +158,4 @@ function holdsNumbered(bytes: Buffer, stretches: readonly Stretch[], behind: rea
       }
     }
   return false;
-}
-
-function standsAt(bytes: Buffer, sign: Buffer, start: number): boolean {
-  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
-  return true;
 }

@@ -1,4 +1,12 @@
-import { byteSet, isAlphanumeric, isLetter, isLower, lowerCase, upperCase } from '../kernel/bytes.ts';
+import {
+  byteSet,
+  isAlphanumeric,
+  isLetter,
+  isLower,
+  lowerCase,
+  standsAt,
+  upperCase,
+} from '../kernel/bytes.ts';
 
 /*
  * Removes what stands unseen between the words of a text: tags, marks of emphasis, hyphens at line ends, and the
@@ -84,9 +92,6 @@ function tagsIn(bytes: Buffer): Cut[] {
   }
   return cuts;
 }
-
-const standsAt = (bytes: Buffer, sign: Buffer, at: number): boolean =>
-  bytes.subarray(at, at + sign.length).equals(sign);
 
 /** Returns the ends of sections of character data (XML, 2.7). */
 function sectionEndsIn(bytes: Buffer): Cut[] {

@@ -1,3 +1,4 @@
+import { readCodePoint, sequenceLength } from '../decode/code-points.ts';
 import type { Evidence } from './evidence.ts';
 
 /*
@@ -41,7 +42,7 @@ export function findInvisible(bytes: Buffer, onEvidence: (evidence: Evidence) =>
   for (const lead of [0xe2, 0xef, 0xf3]) {
     let at = bytes.indexOf(lead);
     while (at >= 0) {
-      const row = rows.find((it) => it.includes(codePointAt(bytes, at)));
+      const row = rows.find((it) => it.includes(readCodePoint(bytes, at)));
       const end = row ? endOfRow(bytes, at, row, onEvidence) : at + 1;
       at = bytes.indexOf(lead, end);
     }
@@ -52,22 +53,11 @@ export function findInvisible(bytes: Buffer, onEvidence: (evidence: Evidence) =>
 function endOfRow(bytes: Buffer, start: number, row: Invisible, onEvidence: (it: Evidence) => void): number {
   let count = 0;
   let at = start;
-  while (at < bytes.length && row.includes(codePointAt(bytes, at))) {
-    at += bytesOf(bytes[at] as number);
+  while (at < bytes.length && row.includes(readCodePoint(bytes, at))) {
+    at += sequenceLength(bytes[at] as number);
     count++;
   }
-  const isFlag = start >= 4 && codePointAt(bytes, start - 4) === blackFlag;
+  const isFlag = start >= 4 && readCodePoint(bytes, start - 4) === blackFlag;
   if (count >= row.countMin && !isFlag) onEvidence({ kind, weight: row.weight, start, end: at });
   return at;
-}
-
-const bytesOf = (lead: number): number => (lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : lead >= 0xc0 ? 2 : 1);
-
-/** Returns the code point of three or four bytes of UTF-8; -1 for others. */
-function codePointAt(bytes: Buffer, at: number): number {
-  const lead = bytes[at] ?? 0;
-  const next = (offset: number): number => (bytes[at + offset] ?? 0) & 0x3f;
-  if (lead >= 0xf0) return ((lead & 0x07) << 18) | (next(1) << 12) | (next(2) << 6) | next(3);
-  if (lead >= 0xe0) return ((lead & 0x0f) << 12) | (next(1) << 6) | next(2);
-  return -1;
 }

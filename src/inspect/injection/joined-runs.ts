@@ -1,3 +1,5 @@
+import { parsedJson } from '../../util/parsed-json.ts';
+
 /*
  * Joins texts of JSON that readers see as one: runs of a formatted text, words of a transcript, lines of a cell,
  * choices of a model, each in an element of a list of its own.
@@ -13,7 +15,7 @@ const meanLengthMax = 48;
 export function joinedRuns(bytes: Buffer): readonly string[] {
   if (!bytes.includes('[') || !/^\s*[[{]/.test(bytes.toString('latin1', 0, 64))) return none;
   const runs = new Map<string, string[]>();
-  collect(documentIn(bytes), '', runs, 0);
+  collect(parsedJson(bytes.toString()), '', runs, 0);
   return [...runs.values()].flatMap((texts) => {
     const length = texts.reduce((sum, text) => sum + text.length, 0);
     if (texts.length < runsMin || length > texts.length * meanLengthMax) return none;
@@ -23,15 +25,6 @@ export function joinedRuns(bytes: Buffer): readonly string[] {
 }
 
 const none: readonly never[] = Object.freeze([]);
-
-function documentIn(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString());
-  } catch {
-    // It only begins like JSON.
-    return undefined;
-  }
-}
 
 /** Gathers strings by their path, in which all elements of a list are one. */
 function collect(value: unknown, path: string, runs: Map<string, string[]>, depth: number): void {

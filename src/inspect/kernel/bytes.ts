@@ -8,6 +8,15 @@ export const isAlphanumeric = (byte = 0): boolean => isLetter(byte) || isDigit(b
 export const isHexDigit = (byte = 0): boolean =>
   isDigit(byte) || ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x66);
 
+/** Tells whether a byte continues a UTF-8 character. */
+export const isContinuation = (byte = 0): boolean => (byte & 0xc0) === 0x80;
+
+/** Tells whether the bytes of a sign stand at a place. */
+export function standsAt(bytes: Uint8Array, sign: Uint8Array, start: number): boolean {
+  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
+  return true;
+}
+
 /** Tells whether no character is above 0x7f. The text may be bytes read as Latin-1. */
 export const isAscii = (text: string): boolean => /^[\0-\x7f]*$/.test(text);
 

@@ -1,4 +1,5 @@
 import type { Span } from '../decode/span-map.ts';
+import { isContinuation } from '../kernel/bytes.ts';
 
 /** A span to cut, and the name that stands in its place. */
 export interface Cut extends Span {
@@ -50,10 +51,6 @@ function widenToCharacters(bytes: Buffer, cut: Cut): Cut {
   for (let count = 0; count < 3 && start > 0 && isContinuation(bytes[start]); count += 1) start -= 1;
   for (let count = 0; count < 3 && isContinuation(bytes[end]); count += 1) end += 1;
   return { start, end, label: cut.label };
-}
-
-function isContinuation(byte: number | undefined): boolean {
-  return byte !== undefined && (byte & 0xc0) === 0x80;
 }
 
 /** Returns the text with each span replaced; spans must be in order and must not overlap. */

@@ -1,3 +1,4 @@
+import { parsedJson } from '../../util/parsed-json.ts';
 import { type BodyFormat, bodyFormat } from '../decode/body-format.ts';
 import {
   type CutRules,
@@ -87,17 +88,8 @@ const moved = (replacements: readonly Replacement[], by: number): Replacement[] 
 /** Tells whether a text is JSON, or has JSON in every line. */
 function isJson(bytes: Buffer): boolean {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '');
+  const parses = (it: string): boolean => parsedJson(it) !== undefined;
   return parses(text) || text.split('\n').every((line) => line.trim() === '' || parses(line));
-}
-
-function parses(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    // The question was only whether it parses.
-    return false;
-  }
 }
 
 /** The length of a quote or `</` that may stand between the start of a cut and the name that is meant. */

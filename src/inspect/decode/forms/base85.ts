@@ -2,16 +2,16 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
-import { searchForwards } from './search-forwards.ts';
 
 const none = 255;
-const opening = Buffer.from('<~');
-const closing = Buffer.from('~>');
+/**
+ * Matches a frame with characters of the alphabet and white space. A comparison and a destructor look like a
+ * frame. No secret is shorter than fifteen characters.
+ */
+const frame = /<~([!-uz\s]{15,})~>/g;
 const zeros = 0x7a;
 const groupLength = 5;
 const groupBytes = 4;
-/** The least number of characters of a value. A shorter one holds no secret. */
-const lengthMin = 15;
 /** The value of the character that stands for the missing ones of the last group. */
 const filling = 84;
 
@@ -25,33 +25,15 @@ export const base85: BlockDecoder = {
   name: 'base85',
   signs: textFlags.ascii85,
   mayHold: ({ outline: { flags } }) => (flags & textFlags.ascii85) !== 0,
-  find: ({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> => framed(bytes, budget),
+  *find({ bytes }: EncodedText, budget: DecodeBudget): Iterable<Block> {
+    for (const { 1: value = '', index } of bytes.toString('latin1').matchAll(frame)) {
+      const start = index + '<~'.length;
+      const end = start + value.length;
+      budget.work(value.length);
+      yield { start, end, bytes: decode(bytes, { start, end }), isOne: true };
+    }
+  },
 };
-
-function* framed(bytes: Buffer, budget: DecodeBudget): Iterable<Block> {
-  const nextClosing = searchForwards(bytes, closing, budget);
-  let at = bytes.indexOf(opening);
-  while (at >= 0) {
-    const start = at + opening.length;
-    const end = nextClosing(start);
-    if (end === bytes.length) return;
-    // A comparison and a destructor look like a frame, so the characters between have to be of the alphabet.
-    const isValue = end - start >= lengthMin && isOfValue(bytes, { start, end });
-    budget.work(end - start);
-    if (isValue) yield { start, end, bytes: decode(bytes, { start, end }), isOne: true };
-    at = bytes.indexOf(opening, isValue ? end : start);
-  }
-}
-
-const isBlank = (byte: number): boolean => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d);
-
-function isOfValue(bytes: Buffer, { start, end }: Span): boolean {
-  for (let at = start; at < end; at += 1) {
-    const byte = bytes[at] as number;
-    if (values[byte] === none && byte !== zeros && !isBlank(byte)) return false;
-  }
-  return true;
-}
 
 /** Decodes groups of five characters; `z` stands for four zeros. Other characters are skipped. */
 function decode(bytes: Buffer, { start, end }: Span): Buffer {

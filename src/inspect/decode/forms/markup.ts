@@ -1,9 +1,10 @@
-import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../../kernel/bytes.ts';
+import { byteSet, digits, isAlphanumeric, lowerCase, standsAt, upperCase } from '../../kernel/bytes.ts';
 import { type Outline, textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
 import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.ts';
 import type { Span } from '../span-map.ts';
+import { searchForwards } from './search-forwards.ts';
 
 const lessThan = 0x3c;
 const slash = 0x2f;
@@ -41,7 +42,7 @@ export const markup: BlockDecoder = {
   name: 'markup',
   mayHold: ({ outline }) => outline.places.markup.length > 0,
   *find({ bytes, outline }: EncodedText, budget: DecodeBudget): Iterable<Block> {
-    const marks = new HiddenMarkup(bytes, outline);
+    const marks = new HiddenMarkup(bytes, outline, budget);
     let end = 0;
     for (let mark = marks.next(0); mark < bytes.length; mark = marks.next(Math.max(mark + 1, end))) {
       budget.work(1);
@@ -69,7 +70,7 @@ function read(
   let next = marks.endFrom(end);
   while (next > end && isToken[bytes[next] ?? 0] === 1) {
     end = next;
-    while (end < bytes.length && isToken[bytes[end] ?? 0] === 1 && !isAt(bytes, end, cdataEnd)) end += 1;
+    while (end < bytes.length && isToken[bytes[end] ?? 0] === 1 && !standsAt(bytes, cdataEnd, end)) end += 1;
     budget.work(end - next);
     parts.push({ start: next, end });
     next = marks.endFrom(end);
@@ -85,24 +86,23 @@ class HiddenMarkup {
   readonly #bytes: Buffer;
   readonly #tags: Int32Array;
   #tagsPassed = 0;
-  /**
-   * The next place of the sign behind the last place asked for. Without it, a text of starts only would be
-   * searched again for each of them.
-   */
-  #cdata: number;
-  readonly #ends = new Map<Buffer, number>();
+  readonly #hasCdata: boolean;
+  /** The search for the next of each sign with which markup ends. */
+  readonly #nextOf: ReadonlyMap<Buffer, (from: number) => number>;
 
-  constructor(bytes: Buffer, { flags, places }: Outline) {
+  constructor(bytes: Buffer, { flags, places }: Outline, budget: DecodeBudget) {
     this.#bytes = bytes;
     this.#tags = places.markup;
-    this.#cdata = (flags & textFlags.cdata) === 0 ? Number.POSITIVE_INFINITY : -1;
+    this.#hasCdata = (flags & textFlags.cdata) !== 0;
+    const ends = [cdataEnd, commentEnd, instructionEnd, tagEnd];
+    this.#nextOf = new Map(ends.map((sign) => [sign, searchForwards(bytes, sign, budget)]));
   }
 
-  /** Returns the next place from `from` on that may be such markup; infinity where there is none. */
+  /** Returns the next place from `from` on that may be such markup; the text's end where there is none. */
   next(from: number): number {
     while ((this.#tags[this.#tagsPassed] ?? from) < from) this.#tagsPassed += 1;
-    if (this.#cdata < from) this.#cdata = placeOf(this.#bytes, cdataEnd, from);
-    return Math.min(this.#tags[this.#tagsPassed] ?? Number.POSITIVE_INFINITY, this.#cdata);
+    const tag = this.#tags[this.#tagsPassed] ?? this.#bytes.length;
+    return this.#hasCdata ? Math.min(tag, this.#place(cdataEnd, from)) : tag;
   }
 
   /** Returns the end of up to eight such marks in a row at `at`; `at` where there is none. */
@@ -118,35 +118,27 @@ class HiddenMarkup {
 
   #endOfOne(at: number): number {
     const bytes = this.#bytes;
-    if (isAt(bytes, at, cdataEnd)) return at + cdataEnd.length;
+    if (standsAt(bytes, cdataEnd, at)) return at + cdataEnd.length;
     if (bytes[at] !== lessThan) return at;
-    if (isAt(bytes, at, cdataBegin)) return at + cdataBegin.length;
+    if (standsAt(bytes, cdataBegin, at)) return at + cdataBegin.length;
     const sign = this.#endSignAt(at);
-    const end = sign ? this.#endBehind(sign, at) : at;
+    const place = sign ? this.#place(sign, at) : bytes.length;
+    const end = sign && place < bytes.length ? place + sign.length : at;
     return end - at > markupBytesMax ? at : end;
   }
 
   /** Returns the sign with which the markup at `at` ends; undefined where the markup is visible. */
   #endSignAt(at: number): Buffer | undefined {
     const bytes = this.#bytes;
-    if (isAt(bytes, at, commentBegin)) return commentEnd;
-    if (isAt(bytes, at, instructionBegin)) return instructionEnd;
+    if (standsAt(bytes, commentBegin, at)) return commentEnd;
+    if (standsAt(bytes, instructionBegin, at)) return instructionEnd;
     return inline.has(nameNumber(bytes, bytes[at + 1] === slash ? at + 2 : at + 1)) ? tagEnd : undefined;
   }
 
-  #endBehind(sign: Buffer, at: number): number {
-    const known = this.#ends.get(sign) ?? -1;
-    if (known > at) return known;
-    const next = placeOf(this.#bytes, sign, at) + sign.length;
-    this.#ends.set(sign, next);
-    return next;
+  /** Returns the place of the next such sign; the text's end where there is none. */
+  #place(sign: Buffer, from: number): number {
+    return this.#nextOf.get(sign)?.(from) ?? this.#bytes.length;
   }
-}
-
-/** Returns the place of the next such sign; infinity where there is none. */
-function placeOf(bytes: Buffer, sign: Buffer, from: number): number {
-  const at = bytes.indexOf(sign, from);
-  return at < 0 ? Number.POSITIVE_INFINITY : at;
 }
 
 /**
@@ -162,9 +154,4 @@ function nameNumber(bytes: Buffer, start: number): number {
     number = number * 32 + letter;
   }
   return -1;
-}
-
-function isAt(bytes: Buffer, start: number, sign: Buffer): boolean {
-  for (let at = 0; at < sign.length; at += 1) if (bytes[start + at] !== sign[at]) return false;
-  return true;
 }
