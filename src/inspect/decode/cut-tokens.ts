@@ -32,8 +32,8 @@ export const jsonRules: CutRules = {
     for (let kind = tokens.next(); ; kind = tokens.next()) {
       if (string) yield { ...string, isName: kind === ':' };
       if (kind === 'end') return;
-      string = kind === 'string' ? { start: tokens.start + 1, end: tokens.end - 1 } : undefined;
-      if (kind === 'scalar') yield { start: tokens.start, end: tokens.end, isScalar: true };
+      string = kind === 'string' ? tokens.content : undefined;
+      if (kind === 'scalar') yield { ...tokens.content, isScalar: true };
     }
   },
   unitLength(bytes, at) {

@@ -1,4 +1,3 @@
-import { LineEnds } from './line-ends.ts';
 import type { Span } from './span-map.ts';
 
 /** The data of a server-sent event. */
@@ -19,10 +18,9 @@ interface DataLine extends Span {
   readonly hasColon: boolean;
 }
 
-const fieldName = Buffer.from('data');
-const byteOrderMark = Buffer.from('\ufeff');
-const colon = 0x3a;
-const space = 0x20;
+/** Matches the name of a line with data and one space behind it; a mark of UTF-8 may stand before the first line. */
+const beforeValue = /(?<=^(?:\xef\xbb\xbf)?|[\r\n])data(?:: ?|(?=[\r\n]|$))/g;
+const lineEnd = /\r\n|\r|\n|$/g;
 const newLine = Buffer.from('\n');
 const noBytes = Buffer.alloc(0);
 
@@ -52,38 +50,13 @@ export function eventDataOf(event: Buffer): EventData | undefined {
 }
 
 function dataLinesOf(event: Buffer): DataLine[] {
-  const lines: DataLine[] = [];
-  const ends = new LineEnds();
-  const mark = event.indexOf(byteOrderMark) === 0 ? byteOrderMark.length : 0;
-  let start = mark;
-  for (let at = mark; at <= event.length; at += 1) {
-    const kind = at < event.length ? ends.take(event[at] as number) : 'end';
-    if (kind === 'half') start = at + 1;
-    if (kind !== 'end') continue;
-    const valueStart = valueStartOf(event, start, at);
-    if (valueStart >= 0) {
-      const isTwoBytes = event[at] === 0x0d && event[at + 1] === 0x0a;
-      const end = Math.min(event.length, at + (isTwoBytes ? 2 : 1));
-      lines.push({
-        start,
-        end,
-        valueStart,
-        valueEnd: at,
-        hasColon: event[start + fieldName.length] === colon,
-      });
-    }
-    start = at + 1;
-  }
-  return lines;
-}
-
-/** Returns the start of the value; -1 where the line is no data line. */
-function valueStartOf(event: Buffer, start: number, end: number): number {
-  const nameEnd = start + fieldName.length;
-  if (nameEnd > end || fieldName.compare(event, start, nameEnd) !== 0) return -1;
-  if (nameEnd === end) return end;
-  if (event[nameEnd] !== colon) return -1;
-  return event[nameEnd + 1] === space && nameEnd + 1 < end ? nameEnd + 2 : nameEnd + 1;
+  const text = event.toString('latin1');
+  return Array.from(text.matchAll(beforeValue), ({ 0: before, index: start }) => {
+    const valueStart = start + before.length;
+    lineEnd.lastIndex = valueStart;
+    const valueEnd = lineEnd.exec(text)?.index ?? text.length;
+    return { start, end: lineEnd.lastIndex, valueStart, valueEnd, hasColon: before.includes(':') };
+  });
 }
 
 const linesOf = (data: Buffer): Buffer[] =>

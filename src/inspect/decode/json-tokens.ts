@@ -1,5 +1,6 @@
 import { byteSet } from '../kernel/bytes.ts';
 import { longStringPlaces } from '../kernel/string-ends.ts';
+import type { Span } from './span-map.ts';
 
 export type JsonTokenKind = '{' | '}' | '[' | ']' | ':' | ',' | 'string' | 'scalar' | 'end';
 
@@ -34,6 +35,12 @@ export class JsonTokens {
     this.end = start;
     this.#longStrings =
       start === 0 && bytes.length >= longTextBytes ? longStringPlaces(bytes, longBytes, false) : none;
+  }
+
+  /** Returns the span of the token, of a string without its quotes. */
+  get content(): Span {
+    const quotes = this.kind === 'string' ? 1 : 0;
+    return { start: this.start + quotes, end: this.end - quotes };
   }
 
   /** Moves to the next token and returns its kind. */

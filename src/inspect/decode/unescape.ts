@@ -1,4 +1,5 @@
 import { type Outline, textFlags } from '../kernel/outline.ts';
+import { GrowingBytes } from './growing-bytes.ts';
 import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 
@@ -103,12 +104,11 @@ export function unescapeText(
 interface Escapes {
   /** Three numbers for each escape: its start, its end, and the end of its text in `plain`. */
   readonly numbers: number[];
-  plain: Output;
+  readonly plain: GrowingBytes;
   readonly names: Set<string>;
 }
 
 const numbersPerEscape = 3;
-const plainBytesMin = 256;
 
 function findEscapes(
   bytes: Buffer,
@@ -132,23 +132,14 @@ function findEscapes(
       if (length === 0) continue;
       end = at + Math.abs(length);
       if (length < 0) break;
-      escapes ??= { numbers: [], plain: new Output(Buffer.allocUnsafe(plainBytesMin)), names: new Set() };
-      escapes.plain = withRoom(escapes.plain, decoded.length);
+      escapes ??= { numbers: [], plain: new GrowingBytes(), names: new Set() };
       escapes.names.add(decoder.name);
-      escapes.plain.copy(decoded.bytes, 0, decoded.length);
+      escapes.plain.append(decoded.bytes, 0, decoded.length);
       escapes.numbers.push(at, end, escapes.plain.length);
       break;
     }
   }
   return escapes;
-}
-
-/** Returns the output, or a larger copy where it has no room for so many bytes. */
-function withRoom(out: Output, count: number): Output {
-  if (out.length + count <= out.bytes.length) return out;
-  const larger = new Output(Buffer.allocUnsafe(2 * out.bytes.length + count));
-  larger.copy(out.bytes, 0, out.length);
-  return larger;
 }
 
 /** A part of the text, and the escapes in it. */
@@ -222,6 +213,7 @@ function appendRegion(
   out: Output,
   spans: SpanMap,
 ): void {
+  const { bytes: plainBytes } = plain;
   let at = from;
   for (
     let number = first * numbersPerEscape;
@@ -234,7 +226,7 @@ function appendRegion(
     const plainEnd = numbers[number + 2] as number;
     appendLiteral(out, spans, bytes, at, start);
     if (plainEnd > plainStart) spans.addWhole(out.length, start, end);
-    out.copy(plain.bytes, plainStart, plainEnd);
+    out.copy(plainBytes, plainStart, plainEnd);
     at = end;
   }
   appendLiteral(out, spans, bytes, at, to);

@@ -3,6 +3,7 @@ import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { type Bounds, DecodeBudget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecodersFor, escapeDecoders } from './decoders.ts';
 import { formSpace } from './forms/percent.ts';
+import { GrowingBytes } from './growing-bytes.ts';
 import { evenLines, type HighEntropyRegion, isHighEntropy } from './high-entropy.ts';
 import { isBinaryFile } from './packed/binary-format.ts';
 import type { Block } from './packed/block-decoder.ts';
@@ -294,7 +295,7 @@ function decodeBlocks(
       joined.add(block, readable.bytes, [decoder.name, ...readable.names]);
     }
   }
-  return joined && childOf(layer, { bytes: joined.bytes(), names: [...joined.names], map: joined.spans });
+  return joined && childOf(layer, { bytes: joined.bytes, names: [...joined.names], map: joined.spans });
 }
 
 /** Returns the kind of file that a value is, without text or packed; undefined where it is none. */
@@ -307,42 +308,28 @@ function fileOf({ names }: Readable, { bytes, isGuess }: Block): HighEntropyRegi
 class JoinedValues {
   readonly spans = new SpanMap();
   readonly names = new Set<string>();
-  #bytes = Buffer.allocUnsafe(256);
-  #length = 0;
+  readonly #joined = new GrowingBytes();
 
   add(source: Block, bytes: Buffer, names: readonly string[]): void {
     for (const name of names) this.names.add(name);
     // A value that was decoded further maps to the source as a whole.
     if (source.parts && bytes === source.bytes) this.#addParts(source.parts);
-    else this.spans.addWhole(this.#length, source.start, source.end);
-    this.#append(bytes);
-    if (source.parts) this.spans.addWhole(this.#length, source.end, source.end);
-    this.#append(separator);
+    else this.spans.addWhole(this.#joined.length, source.start, source.end);
+    this.#joined.append(bytes);
+    if (source.parts) this.spans.addWhole(this.#joined.length, source.end, source.end);
+    this.#joined.append(separator);
   }
 
-  bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+  get bytes(): Buffer {
+    return this.#joined.bytes;
   }
 
   #addParts(parts: readonly Span[]): void {
-    let at = this.#length;
+    let at = this.#joined.length;
     for (const { start, end } of parts) {
       this.spans.addLiteral(at, start);
       at += end - start;
     }
-  }
-
-  /**
-   * Appends a part. It copies at once, because joining a million parts at the end would take longer than the
-   * interval between time checks.
-   */
-  #append(part: Buffer): void {
-    if (this.#length + part.length > this.#bytes.length) {
-      const larger = Buffer.allocUnsafe(2 * (this.#length + part.length));
-      this.#bytes.copy(larger, 0, 0, this.#length);
-      this.#bytes = larger;
-    }
-    this.#length += part.copy(this.#bytes, this.#length);
   }
 }
 

@@ -43,8 +43,6 @@ export class Pools {
   readonly #webSocketsMax;
   /** Origins by their key, in the order of their last use, to the tick. */
   readonly #origins = new Map<string, Origin>();
-  /** Origin of the last request. The next one nearly always goes there too, and needs no key made. */
-  #last: Taken | undefined;
   /** Connections that wait for their next request. */
   #idle = 0;
   #isDestroyed = false;
@@ -61,10 +59,8 @@ export class Pools {
    * already.
    */
   take(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose, tick: number): Origin {
-    this.#last =
-      takenBefore(this.#last, tenantId, target, protocol, purpose) ??
-      this.#find(tenantId, target, protocol, purpose);
-    const { key, origin } = this.#last;
+    const key = keyOf(tenantId, target, protocol, purpose);
+    const origin = this.#origins.get(key) ?? this.#create(key, target, protocol, purpose);
     if (origin.running >= (purpose === 'calls' ? this.#requestsMax : this.#webSocketsMax)) {
       throw new GatewayError('GATEWAY_BUSY', 'Too many requests wait for this upstream.', {
         retryAfterSeconds: 1,
@@ -106,7 +102,6 @@ export class Pools {
   }
 
   #drop(key: string, origin: Origin): void {
-    if (this.#last?.origin === origin) this.#last = undefined;
     this.#origins.delete(key);
     origin.retire();
   }
@@ -145,39 +140,7 @@ export class Pools {
     this.#origins.set(key, origin);
     return origin;
   }
-
-  #find(tenantId: string, target: Target, protocol: Protocol, purpose: Purpose): Taken {
-    const key = keyOf(tenantId, target, protocol, purpose);
-    const origin = this.#origins.get(key) ?? this.#create(key, target, protocol, purpose);
-    const { scheme, host, port } = target;
-    return { tenantId, scheme, host, port, protocol, purpose, key, origin };
-  }
 }
-
-/** An origin with all that its key is made of. */
-interface Taken extends Pick<Target, 'scheme' | 'host' | 'port'> {
-  readonly tenantId: string;
-  readonly protocol: Protocol;
-  readonly purpose: Purpose;
-  readonly key: string;
-  readonly origin: Origin;
-}
-
-const takenBefore = (
-  last: Taken | undefined,
-  tenantId: string,
-  { scheme, host, port }: Target,
-  protocol: Protocol,
-  purpose: Purpose,
-): Taken | undefined =>
-  last?.tenantId === tenantId &&
-  last.host === host &&
-  last.port === port &&
-  last.scheme === scheme &&
-  last.protocol === protocol &&
-  last.purpose === purpose
-    ? last
-    : undefined;
 
 const keyOf = (
   tenantId: string,

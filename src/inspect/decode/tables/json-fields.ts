@@ -59,7 +59,7 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
     else if (kind === ',') frame.isValue = !frame.isObject;
     else if (!frame.isValue) frame.member = memberNameOf(bytes, tokens);
     else {
-      const span = contentOf(tokens);
+      const span = tokens.content;
       if (!label && kind === 'string' && isOfField(open, labelNames, true)) label = span;
       else if (isOfField(open, valueNames, false)) values.push(span);
     }
@@ -67,10 +67,6 @@ function readObject(bytes: Buffer, start: number, take: TakeCell): number {
   if (label && isColumnName(bytes, label)) for (const value of values) take(label, value);
   return tokens.end;
 }
-
-/** Returns the span of a value, a string without its quotes. */
-const contentOf = ({ kind, start, end }: JsonTokens): Span =>
-  kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
 
 /**
  * Tells whether a value belongs to a member with such a name. The member is of the object itself. A label may

@@ -121,18 +121,13 @@ class GridWalk {
     else if (kind === ':') frame.isValue = true;
     else if (kind === ',') frame.isValue = false;
     else if (frame.isObject) this.#member(frame, kind);
-    else if (frame.cells.length <= columnsMax) frame.cells.push(this.#value());
+    else if (frame.cells.length <= columnsMax) frame.cells.push(this.#tokens.content);
   }
 
   #member(frame: Frame, kind: JsonTokenKind): void {
     if (!frame.isValue) frame.member = memberNameOf(this.#bytes, this.#tokens);
-    else if (kind === 'string' && !frame.label && labelNames.has(frame.member)) frame.label = this.#value();
-  }
-
-  /** Returns the span of the current value, a string without its quotes. */
-  #value(): Span {
-    const { start, end, kind } = this.#tokens;
-    return kind === 'string' ? { start: start + 1, end: end - 1 } : { start, end };
+    else if (kind === 'string' && !frame.label && labelNames.has(frame.member))
+      frame.label = this.#tokens.content;
   }
 
   #close(): void {

@@ -1,3 +1,4 @@
+import { GrowingBytes } from '../growing-bytes.ts';
 import { lastAtOrBefore, type Span } from '../span-map.ts';
 
 const between = Buffer.from(': ');
@@ -11,8 +12,7 @@ const valueBytesMax = 1024;
 export class LabelledCells {
   readonly #source: Buffer;
   readonly #separator: Buffer;
-  #bytes = Buffer.allocUnsafe(1024);
-  #length = 0;
+  readonly #cells = new GrowingBytes();
   /** The start of each cell, and the places of its name and its value in the source. */
   readonly #starts: number[] = [];
   readonly #names: Span[] = [];
@@ -25,27 +25,26 @@ export class LabelledCells {
   }
 
   get length(): number {
-    return this.#length;
+    return this.#cells.length;
   }
 
   /** Adds a cell and returns the number of bytes added; 0 for a value that is too short or too long. */
   add(name: Span, value: Span): number {
     const valueLength = value.end - value.start;
     if (name.end === name.start || valueLength < valueBytesMin || valueLength > valueBytesMax) return 0;
-    const start = this.#length;
-    this.#starts.push(this.#length);
+    const start = this.length;
+    this.#starts.push(start);
     this.#names.push(name);
     this.#values.push(value);
-    this.#reserve(name.end - name.start + between.length + valueLength + this.#separator.length);
-    this.#append(this.#source, name);
-    this.#append(between);
-    this.#append(this.#source, value);
-    this.#append(this.#separator);
-    return this.#length - start;
+    this.#cells.append(this.#source, name.start, name.end);
+    this.#cells.append(between);
+    this.#cells.append(this.#source, value.start, value.end);
+    this.#cells.append(this.#separator);
+    return this.length - start;
   }
 
   bytes(): Buffer {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#cells.bytes;
   }
 
   /**
@@ -67,16 +66,5 @@ export class LabelledCells {
     const value = this.#values[cell] as Span;
     const valueAt = (this.#starts[cell] as number) + name.end - name.start + between.length;
     return Math.min(value.end, value.start + Math.max(0, at - valueAt));
-  }
-
-  #append(from: Buffer, { start, end }: Span = { start: 0, end: from.length }): void {
-    this.#length += from.copy(this.#bytes, this.#length, start, end);
-  }
-
-  #reserve(length: number): void {
-    if (this.#length + length <= this.#bytes.length) return;
-    const larger = Buffer.allocUnsafe(2 * (this.#length + length));
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
   }
 }

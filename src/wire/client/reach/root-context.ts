@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import tls, { type SecureContext } from 'node:tls';
+import { RecentMap } from '../../../util/recent-map.ts';
 import { cipherSuites } from '../../tls/cipher-suites.ts';
 
 /**
  * Contexts by the digest of their roots. To read roots takes tens of milliseconds, so generations and all
  * that dials share what is the same.
  */
-const contexts = new Map<string, SecureContext>();
-const contextsMax = 4;
+const contexts = new RecentMap<string, SecureContext>(4);
 
 /**
  * Returns the context for connections to servers whose certificates lead to one of these roots (PEM). TLS is
@@ -19,11 +19,6 @@ export function contextFor(roots: readonly string[]): SecureContext {
     contexts.get(key) ??
     tls.createSecureContext({ ca: [...roots], minVersion: 'TLSv1.2', ciphers: cipherSuites });
   // The contexts that were asked for last stay.
-  contexts.delete(key);
   contexts.set(key, context);
-  for (const oldest of contexts.keys()) {
-    if (contexts.size <= contextsMax) break;
-    contexts.delete(oldest);
-  }
   return context;
 }
