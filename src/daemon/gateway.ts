@@ -206,9 +206,9 @@ class Reloader {
     this.#inForce = { config, standing };
     await prepared.take(standing);
     movePid(config, next);
-    const changed = changedKeys(config, next);
-    noteReload(next, { generation, changed, error: null });
     this.#inForce = { config: next, standing };
+    const changed = await changedKeys(config, next);
+    noteReload(next, { generation, changed, error: null });
     warn(next, this.#log);
     this.#log.info({ generation, changed: changed.map(ownName) }, 'configuration reloaded');
   }

@@ -13,21 +13,22 @@ const atOnce = { besideCalls: 100, alone: 500 };
  * has ended.
  */
 export async function inGroups<T>(
-  items: readonly T[],
+  items: Iterable<T>,
   work: (item: T) => Promise<void>,
   hasCalls: boolean,
 ): Promise<void> {
   const pace = new Pace();
   const size = hasCalls ? atOnce.besideCalls : atOnce.alone;
-  for (let from = 0; from < items.length; from += size) {
-    const begun: Promise<void>[] = [];
-    for (const item of items.slice(from, from + size)) {
-      const one = work(item);
-      // The error of one item is told with those of its group.
-      one.catch(() => undefined);
-      begun.push(one);
-      if (hasCalls && pace.isDue()) await pace.turn();
-    }
-    await allOrFirstError(begun);
+  let begun: Promise<void>[] = [];
+  for (const item of items) {
+    const one = work(item);
+    // The error of one item is told with those of its group.
+    one.catch(() => undefined);
+    begun.push(one);
+    if (begun.length === size) {
+      await allOrFirstError(begun);
+      begun = [];
+    } else if (hasCalls && pace.isDue()) await pace.turn();
   }
+  await allOrFirstError(begun);
 }

@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { checkFixedKeys } from '../config/reload.ts';
 import type { Config } from '../config/schema.ts';
 import type { ProcessLog } from '../core/log.ts';
@@ -87,7 +87,9 @@ async function openAll(
   const reloads = createReloadAudit(foundations.store, log);
   closers.defer(() => reloads.close());
   const material = openMaterial(config, files, foundations);
-  const policyFiles = await readPolicies(material.known, foundations.log, []);
+  const { catalogues } = material;
+  const names = { catalogues, registered: foundations.registeredTenants };
+  const policyFiles = await readPolicies(names, foundations.log, []);
   const gate = createGate(material, policyFiles, foundations);
   return new Serving(
     { ...opened, shown, place, log, firstStart, closers, metrics, exporter, reloads },
@@ -189,13 +191,20 @@ export class Serving {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
     checkFixedKeys(configBefore, config);
+    // Each of these steps takes a millisecond or two, and calls shall not wait for all of them.
+    await nextTurn();
     checkReloadedFiles(config, files);
     const tls = readListenersTls(config, files);
+    await nextTurn();
     const useFeedConnections = feedConnections.prepare(config, files);
+    await nextTurn();
     const material = openMaterial(config, files, foundations, before);
-    const policyFiles = await readPolicies(material.known, foundations.log, filesBefore);
+    const { catalogues } = material;
+    const names = { catalogues, registered: foundations.registeredTenants };
+    const policyFiles = await readPolicies(names, foundations.log, filesBefore);
     const gate = createGate(material, policyFiles, foundations);
     try {
+      await nextTurn();
       await gate.policies.adoptFrom(before.policies, gate.tenants.ids());
     } catch (error) {
       gate.retire();

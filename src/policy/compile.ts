@@ -1,7 +1,8 @@
 import { readingsOf } from '../core/url-readings.ts';
 import { WordList } from '../inspect/match/rule-words.ts';
 import { kept } from '../util/kept.ts';
-import { Pace } from '../util/pace.ts';
+import type { MaybePromise } from '../util/maybe-promise.ts';
+import { inSlices } from '../util/pace.ts';
 import type { CompiledInput, CompiledRule } from './compiled-rule.ts';
 import { combine, noDecision, type PolicyDecision } from './decide.ts';
 import { type CompiledBodyPath, Evaluation, type RuleCheck } from './evaluation.ts';
@@ -45,15 +46,8 @@ export function compilePolicies(policies: readonly CompiledInput[]): PolicySet {
 }
 
 /** Compiles policies as `compilePolicies` does, in slices, between which calls have their turns. */
-export async function compileInSlices(policies: readonly CompiledInput[]): Promise<PolicySet> {
-  const work = compiling(policies);
-  const pace = new Pace();
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-    if (pace.isDue()) await pace.turn();
-  }
-}
+export const compileInSlices = (policies: readonly CompiledInput[]): MaybePromise<PolicySet> =>
+  inSlices(compiling(policies));
 
 /** Compiles policies and pauses behind each rule. */
 function* compiling(policies: readonly CompiledInput[]): Generator<void, PolicySet> {
@@ -61,14 +55,16 @@ function* compiling(policies: readonly CompiledInput[]): Generator<void, PolicyS
   const places = new PlaceTree();
   const parts = setParts(words, places);
   const rules: CompiledRule[] = [];
+  const names = new RouteNames();
   for (const policy of policies)
     for (const rule of policy.rules.toSorted((a, b) => a.priority - b.priority)) {
       rules.push(compileRule(policy, rule, parts));
+      names.add(policy, rule);
       yield;
     }
   if (rules.length === 0) return { ruleCount: 0, words: [], decide: () => noDecision };
   const built = words.build();
-  const candidatesFor = createIndex(rules);
+  const candidatesFor = createIndex(rules, names);
   return {
     ruleCount: rules.length,
     words: built.list,
@@ -167,15 +163,14 @@ function reasonOf({ match, condition }: Rule, isUnclear: boolean): string {
  * URL. A list is made when the first such call comes. Names that no rule mentions share one list. Beyond a
  * bound all lists are forgotten, so that a caller cannot make the index grow.
  */
-function createIndex(rules: readonly CompiledRule[]): (facts: Facts) => Candidates {
-  const routeOf = routeReader(rules);
+function createIndex(rules: readonly CompiledRule[], names: RouteNames): (facts: Facts) => Candidates {
   const routes = new Map<string, RouteIndex>();
   let keptCount = 0;
   const onKept = (): void => {
     keptCount += 1;
   };
   return (facts) => {
-    const route = routeOf(facts);
+    const route = names.routeOf(facts);
     const key = keyOf(route);
     if (routes.size >= routesMax || keptCount >= keptMax) {
       routes.clear();
@@ -207,29 +202,36 @@ const holdsOn = ({ rule, policy }: CompiledRule, route: RuleRoute): boolean =>
   (policy.envNames === undefined || policy.envNames.includes(route.envName)) &&
   holdsOnRoute(rule.match, route, rule.action === 'ALLOW');
 
-/** Returns a function that tells the route of a call. A name that no rule mentions is ''. */
-function routeReader(rules: readonly CompiledRule[]): (facts: Facts) => RuleRoute {
-  const matches = rules.map(({ rule }) => rule.match);
-  const toolNames = new Set(
-    matches.flatMap(({ tool_name = [], tool_names = [] }) => [tool_name, tool_names].flat()),
-  );
-  const methods = new Set(
-    matches.flatMap(({ methods = [] }) => methods.map((method) => method.toUpperCase())),
-  );
-  const envNames = new Set(rules.flatMap(({ policy }) => policy.envNames ?? []));
-  const known = (name: string, names: ReadonlySet<string>): string => (names.has(name) ? name : '');
-  return ({ envName, operation, method, overridingMethods }) => ({
-    envName: known(envName, envNames),
-    toolName: known(operation.toolName, toolNames),
-    verb: operation.verb,
-    method: known(method.toUpperCase(), methods),
-    overridingMethods: overridingMethods.map((it) => known(it, methods)),
-    unclear: operation.unclear && {
-      ...operation.unclear,
-      toolNames: operation.unclear.toolNames.map((it) => known(it, toolNames)),
-    },
-  });
+/** The names of tools, methods and environments that rules mention. */
+class RouteNames {
+  readonly #tools = new Set<string>();
+  readonly #methods = new Set<string>();
+  readonly #envs = new Set<string>();
+
+  add({ envNames = [] }: CompiledInput, { match }: Rule): void {
+    const { tool_name = [], tool_names = [], methods = [] } = match;
+    for (const it of [tool_name, tool_names].flat()) this.#tools.add(it);
+    for (const it of methods) this.#methods.add(it.toUpperCase());
+    for (const it of envNames) this.#envs.add(it);
+  }
+
+  /** Returns the route of a call. A name that no rule mentions is ''. */
+  routeOf({ envName, operation, method, overridingMethods }: Facts): RuleRoute {
+    return {
+      envName: among(this.#envs, envName),
+      toolName: among(this.#tools, operation.toolName),
+      verb: operation.verb,
+      method: among(this.#methods, method.toUpperCase()),
+      overridingMethods: overridingMethods.map((it) => among(this.#methods, it)),
+      unclear: operation.unclear && {
+        ...operation.unclear,
+        toolNames: operation.unclear.toolNames.map((it) => among(this.#tools, it)),
+      },
+    };
+  }
 }
+
+const among = (names: ReadonlySet<string>, name: string): string => (names.has(name) ? name : '');
 
 /**
  * Keeps the rules of one route by URL. URLs for which the same rules remain share one list. Otherwise a

@@ -11,6 +11,7 @@ import {
 import type { PolicyDocument } from '../policy/schema.ts';
 import type { MaybePromise, PolicyRecord, Store } from '../state/store.ts';
 import { after } from '../util/maybe-promise.ts';
+import { mapInSlices, Pace } from '../util/pace.ts';
 
 /** The compiled policies of a tenant, and the engine that finds their words in the same pass as all else. */
 export interface TenantRules {
@@ -68,9 +69,13 @@ export function createPolicyBook(
   const filesOf = (tenantId: string): FilePolicy[] =>
     documentsOf(tenantId).map((document) => ({ policyId: filePolicyId(tenantId, document), document }));
 
+  function* inputsFrom(tenantId: string, records: readonly PolicyRecord[]): Generator<CompiledInput> {
+    for (const document of documentsOf(tenantId))
+      yield fromDocument(document, { policyId: filePolicyId(tenantId, document), version: 1 });
+    for (const record of records) yield fromRecord(record);
+  }
   const toInputs = (tenantId: string, records: readonly PolicyRecord[]): CompiledInput[] => [
-    ...filesOf(tenantId).map(({ policyId, document }) => fromDocument(document, { policyId, version: 1 })),
-    ...records.map(fromRecord),
+    ...inputsFrom(tenantId, records),
   ];
 
   function pageOf(tenantId: string, records: readonly PolicyRecord[]): Page {
@@ -97,13 +102,15 @@ export function createPolicyBook(
     isFromFile: (tenantId, name) => documentsOf(tenantId).some((document) => document.name === name),
     pages,
     async adoptFrom(before, tenantIds) {
+      const pace = new Pace();
       for (const tenantId of tenantIds) {
         const known = before.pages.get(tenantId);
         if (!known) continue;
+        if (pace.isDue()) await pace.turn();
         const { records, documents } = known;
         const rules = isSameList(documents, documentsOf(tenantId))
           ? known.rules
-          : await compileInSlices(toInputs(tenantId, records));
+          : await compileInSlices(await mapInSlices(inputsFrom(tenantId, records), (it) => it));
         keep(tenantId, { records, rules });
       }
     },

@@ -9,8 +9,11 @@ export class Pace {
   readonly #sliceMs: number;
   #endsAtMs: number;
 
-  /** Takes the length of a slice in milliseconds. Between two slices the event loop handles calls. */
-  constructor(sliceMs = 2) {
+  /**
+   * Takes the length of a slice in milliseconds. Between two slices the event loop handles calls, and each of
+   * them comes back to the loop some ten times.
+   */
+  constructor(sliceMs = 0.5) {
     this.#sliceMs = sliceMs;
     this.#endsAtMs = performance.now() + sliceMs;
   }
@@ -25,14 +28,19 @@ export class Pace {
   }
 }
 
-/** Makes a value of each item, in slices, between which the event loop handles calls. */
-export async function mapInSlices<T, R>(items: readonly T[], make: (item: T) => R): Promise<R[]> {
+/** Takes each item, in slices, between which the event loop handles calls. */
+export async function eachInSlices<T>(items: Iterable<T>, take: (item: T) => void): Promise<void> {
   const pace = new Pace();
-  const made: R[] = [];
   for (const item of items) {
-    made.push(make(item));
+    take(item);
     if (pace.isDue()) await pace.turn();
   }
+}
+
+/** Makes a value of each item, in slices. */
+export async function mapInSlices<T, R>(items: Iterable<T>, make: (item: T) => R): Promise<R[]> {
+  const made: R[] = [];
+  await eachInSlices(items, (item) => made.push(make(item)));
   return made;
 }
 

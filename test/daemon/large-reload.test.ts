@@ -10,6 +10,7 @@ import { openLog } from '../../src/core/log.ts';
 import { readInThread } from '../../src/daemon/reload/read-in-thread.ts';
 import { createEngine } from '../../src/inspect/match/engine.ts';
 import type { PolicyDocument } from '../../src/policy/schema.ts';
+import { createCatalogues, ownTables } from '../../src/tenants/catalogues.ts';
 import { createPolicyBook } from '../../src/tenants/policy-book.ts';
 import { agentId, startTestGateway, testConfig, writeTestConfig } from '../support/gateway.ts';
 
@@ -110,14 +111,15 @@ t.test(
   async (t) => {
     const { dir, configFile, read } = written(t, 3);
     const before = loadConfig(configFile, {});
-    const first = await read(before, async ({ readPolicies }) => readPolicies({}, log, []));
+    const names = { catalogues: createCatalogues(before, ownTables()), registered: new Set<string>() };
+    const first = await read(before, async ({ readPolicies }) => readPolicies(names, log, []));
     writeFileSync(join(dir, 'policies/b.yaml'), denying('b', 'changed'));
-    const second = await read(before, async ({ readPolicies }) => readPolicies({}, log, first));
+    const second = await read(before, async ({ readPolicies }) => readPolicies(names, log, first));
     const documents = [first, second].map((files) => files.flatMap((it) => it.documents));
     t.equal(documents[0]?.[0], documents[1]?.[0]);
     t.match(documents[1]?.[1], { rules: [{ match: { url_patterns: [/changed/] } }] });
     rmSync(join(dir, 'policies/b.yaml'));
-    const third = await read(before, async ({ readPolicies }) => readPolicies({}, log, second));
+    const third = await read(before, async ({ readPolicies }) => readPolicies(names, log, second));
     t.strictSame(
       third.flatMap((it) => it.documents),
       [documents[0]?.[0]],

@@ -24,14 +24,12 @@ import { createPipeline } from '../../decision/pipeline.ts';
 import { createSimulator } from '../../decision/simulation/simulate.ts';
 import { createStages } from '../../decision/stages.ts';
 import { createDescribeRefused } from '../../decision/trace/describe-refused.ts';
-import { namesInFiles } from '../../decision/trace/known-names.ts';
 import { createRecorder } from '../../decision/trace/record.ts';
 import { safeNamesOf } from '../../decision/trace/safe-names.ts';
 import { canonicalText } from '../../inspect/fingerprint/canonical-text.ts';
 import { contentFingerprint } from '../../inspect/fingerprint/content-fingerprint.ts';
 import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { workedMs } from '../../inspect/threads/worked-ms.ts';
-import type { KnownNames } from '../../policy/index.ts';
 import { signalEngines } from '../../risk/signals/index.ts';
 import { defaultWeights } from '../../risk/signals/score.ts';
 import { type Catalogues, createCatalogues } from '../../tenants/catalogues.ts';
@@ -59,20 +57,18 @@ import { createWaysOut } from './ways-out.ts';
 interface Material {
   readonly config: Config;
   readonly files: Files;
-  /** Names that policies of files may use. */
-  readonly known: KnownNames;
   readonly catalogues: Catalogues;
 }
 
 /**
- * Makes the catalogues and names of a configuration. Those of the generation before are used again where the
+ * Makes the catalogues of a configuration. Those of the generation before are used again where the
  * tools are the same. Throws `ConfigError` with the mistakes of tools and routes.
  */
 export function openMaterial(config: Config, files: Files, on: Foundations, before?: Gate): Material {
   const isSame = before !== undefined && isDeepStrictEqual(before.config.tools, config.tools);
   const catalogues = isSame ? before.catalogues : createCatalogues(config, on.toolTables);
   checkTools(config, catalogues);
-  return { config, files, catalogues, known: namesInFiles(config, catalogues, on.registeredTenants) };
+  return { config, files, catalogues };
 }
 
 /** Builds a generation of configuration and policy files. Throws `ConfigError`, with nothing changed. */

@@ -2,6 +2,8 @@ import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import type { Config } from '../../config/schema.ts';
 import { replaceFile } from '../../util/files/replace-file.ts';
+import type { MaybePromise } from '../../util/maybe-promise.ts';
+import { inSlices } from '../../util/pace.ts';
 
 /** The result of the last reload, kept for people on this machine. */
 export interface LastReload {
@@ -30,21 +32,26 @@ export function noteReload(config: Config, reload: Omit<LastReload, 'at'>): void
 const changedMax = 100;
 
 /** Returns at most 100 paths of keys whose values differ, as the file names them. */
-export function changedKeys(before: Config, after: Config): readonly string[] {
+export const changedKeys = (before: Config, after: Config): MaybePromise<readonly string[]> =>
+  inSlices(findChanged(before, after));
+
+function* findChanged(before: Config, after: Config): Generator<undefined, readonly string[]> {
   const found: string[] = [];
-  const walk = (a: unknown, b: unknown, path: string): void => {
+  function* walk(a: unknown, b: unknown, path: string): Generator<undefined> {
     if (found.length >= changedMax || a === b || typeof a === 'function') return;
     const [left, right] = [entriesOf(a), entriesOf(b)];
     if (!left || !right) {
       if (!isSame(a, b)) found.push(path);
       return;
     }
-    for (const name of new Set([...left.keys(), ...right.keys()]))
-      walk(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`);
-  };
+    for (const name of new Set([...left.keys(), ...right.keys()])) {
+      yield* walk(left.get(name), right.get(name), path === '' ? name : `${path}.${name}`);
+      yield;
+    }
+  }
   const { warnings: _, origins: __, ...old } = before;
   const { warnings: ___, origins: ____, ...next } = after;
-  walk(old, next, '');
+  yield* walk(old, next, '');
   return found;
 }
 
@@ -62,7 +69,7 @@ const isSame = (a: unknown, b: unknown): boolean =>
  * value.
  */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
-  if (value instanceof Map) return new Map([...value].map(([name, it]) => [String(name), it]));
+  if (value instanceof Map) return value;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
   return new Map(Object.entries(value).map(([name, it]) => [toKey(name), it]));
 }

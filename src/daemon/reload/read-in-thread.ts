@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads';
 import type { Environment } from '../../config/checks/references.ts';
 import { disk } from '../../config/load.ts';
+import type { ValueOrigin } from '../../config/origins.ts';
 import type { Config, TenantConfig } from '../../config/schema.ts';
-import type { KnownNames, KnownTool } from '../../policy/index.ts';
-import { mapInSlices, Pace } from '../../util/pace.ts';
+import { eachInSlices } from '../../util/pace.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
 import type { Loaded } from '../start/loaded.ts';
@@ -47,22 +47,23 @@ export const lists = Object.keys(idOf) as readonly ListName[];
  */
 export const entriesAtOnce = 50;
 
-/** The configuration without the entries of the long lists, which are empty here. */
-type Rest = Record<keyof Omit<Config, 'defaultTenant'>, unknown>;
+/** The configuration without what comes in pieces. */
+export type Rest = Omit<Config, 'defaultTenant' | 'origins' | ListName>;
 
 export type ReaderMessage =
   | { readonly rest: Rest; readonly bareTenant: TenantConfig }
   | { readonly isRead: true }
   | { readonly failure: Failure };
 
-export type ReadRequest =
-  | { readonly tool: KnownTool }
-  | { readonly known: KnownNames; readonly digests: ReadonlyMap<string, string> };
-
-interface Piece {
-  readonly list: ListName;
-  readonly entries: readonly Entry[];
+/** Asks the thread for the policies. */
+export interface ReadRequest {
+  readonly registered: ReadonlySet<string>;
+  readonly digests: ReadonlyMap<string, string>;
 }
+
+export type Piece =
+  | { readonly list: ListName; readonly entries: readonly Entry[] }
+  | { readonly origins: Config['origins'] };
 
 const heapMbMax = 1024;
 /**
@@ -95,17 +96,9 @@ export async function readInThread<T>(
     return await use({
       config,
       files: task.taken ? filesTaken(task.taken) : disk,
-      async readPolicies({ tools = [], ...known }, log, policiesBefore) {
+      async readPolicies({ registered }, log, policiesBefore) {
         const collector = new PolicyCollector(log, policiesBefore);
-        const pace = new Pace();
-        for (const { name, operationNames, categories, fields, ...rest } of tools) {
-          const { takesOtherNames, takesOtherCategories } = rest;
-          const takes = { takesOtherNames, takesOtherCategories };
-          const tool: KnownTool = { name, operationNames, categories, fields, ...takes };
-          worker.postMessage({ tool } satisfies ReadRequest);
-          if (pace.isDue()) await pace.turn();
-        }
-        worker.postMessage({ known, digests: collector.digests } satisfies ReadRequest);
+        worker.postMessage({ registered, digests: collector.digests } satisfies ReadRequest);
         await nextAnswer();
         await drain<ToldPolicies>(port1, (told) => collector.take(told));
         return collector.result(config.file);
@@ -138,12 +131,11 @@ function answersOf(worker: Worker): () => Promise<Answer> {
 }
 
 /** Takes all messages that wait in the port. */
-async function drain<T>(port: MessagePort, take: (message: T) => void): Promise<void> {
-  const pace = new Pace();
-  for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) {
-    take(got.message as T);
-    if (pace.isDue()) await pace.turn();
-  }
+const drain = <T>(port: MessagePort, take: (message: T) => void): Promise<void> =>
+  eachInSlices(waitingIn<T>(port), take);
+
+function* waitingIn<T>(port: MessagePort): Generator<T> {
+  for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) yield got.message as T;
 }
 
 async function takeConfig(told: Answer, port: MessagePort, before: Config): Promise<Config> {
@@ -151,30 +143,33 @@ async function takeConfig(told: Answer, port: MessagePort, before: Config): Prom
   const { rest } = told;
   const bareTenant = frozen(told.bareTenant);
   const read = new Map<ListName, List>();
-  for (const list of lists) read.set(list, new List(list, await entriesByName(list, before)));
-  await drain<Piece>(port, ({ list, entries }) => read.get(list)?.add(entries));
-  for (const key of Object.keys(rest) as (keyof Rest)[])
-    if (key !== 'origins') rest[key] = keptOr(before[key], rest[key]);
-  // Origins are not compared: there are as many as values, and nobody asks whether they are those of before.
-  rest.origins = Object.freeze(await mapInSlices(rest.origins as Config['origins'], frozen));
+  for (const list of lists) read.set(list, new List(list, await byName(list, before[list].values())));
+  const origins: ValueOrigin[] = [];
+  await drain<Piece>(port, (piece) => {
+    // Origins are not compared: there are as many as values, and nobody asks whether they are those of before.
+    if ('origins' in piece) origins.push(...frozen(piece.origins));
+    else read.get(piece.list)?.add(piece.entries);
+  });
+  const kept = Object.entries(rest).map(([key, it]) => [key, keptOr(before[key as keyof Rest], it)]);
   const asList = (list: ListName) => Object.freeze(read.get(list)?.entries ?? []);
-  const asMap = (list: ListName) => new Map(asList(list).map((it) => [nameOf(list, it), it]));
   return Object.freeze({
-    ...rest,
+    ...Object.fromEntries(kept),
+    origins: Object.freeze(origins),
     defaultTenant: (id: string): TenantConfig => Object.freeze({ ...bareTenant, id, name: id }),
-    tenants: asMap('tenants'),
+    tenants: await byName('tenants', asList('tenants')),
     agents: asList('agents'),
     keys: asList('keys'),
     credentials: asList('credentials'),
-    inbound: asMap('inbound'),
+    inbound: await byName('inbound', asList('inbound')),
   }) as Config;
 }
 
 const nameOf = (list: ListName, entry: Entry): string => (idOf[list] as (entry: Entry) => string)(entry);
 
-async function entriesByName(list: ListName, { [list]: entries }: Config): Promise<Map<string, Entry>> {
-  const named = await mapInSlices([...entries.values()], (it) => [nameOf(list, it), it] as const);
-  return new Map(named);
+async function byName(list: ListName, entries: Iterable<Entry>): Promise<Map<string, Entry>> {
+  const named = new Map<string, Entry>();
+  await eachInSlices(entries, (it) => named.set(nameOf(list, it), it));
+  return named;
 }
 
 /** Collects one list of the configuration, which comes in pieces. */

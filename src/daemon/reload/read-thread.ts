@@ -1,12 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { disk, loadConfig } from '../../config/load.ts';
-import type { KnownTool } from '../../policy/index.ts';
+import { namesInFiles } from '../../decision/trace/known-names.ts';
+import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
 import { toFailure } from '../workers/messages.ts';
 import { filesTaken } from '../workers/taken-files.ts';
 import { readPolicies } from './policy-files.ts';
 import {
   entriesAtOnce,
   lists,
+  type Piece,
   type ReaderMessage,
   type ReadRequest,
   type ReadTask,
@@ -15,10 +17,14 @@ import {
 /** The thread of `readInThread`. It reads a configuration, and then the policies, when it is told to. */
 const { file, env, taken, port } = workerData as ReadTask;
 const files = taken ? filesTaken(taken) : disk;
-const tools: KnownTool[] = [];
 
 // A message of a thread that ends by itself can be lost, so this one stays until it is terminated.
 parentPort?.ref();
+
+function* inPieces<T>(entries: readonly T[]): Generator<readonly T[]> {
+  for (let from = 0; from < entries.length; from += entriesAtOnce)
+    yield entries.slice(from, from + entriesAtOnce);
+}
 
 const tell = (told: ReaderMessage): void => parentPort?.postMessage(told);
 
@@ -32,25 +38,18 @@ function attempt(work: () => ReaderMessage): void {
 
 attempt(() => {
   const config = loadConfig(file, env, files);
-  const { defaultTenant, ...rest } = config;
-  for (const list of lists) {
-    const entries = [...config[list].values()];
-    for (let from = 0; from < entries.length; from += entriesAtOnce)
-      port.postMessage({ list, entries: entries.slice(from, from + entriesAtOnce) });
-  }
-  const emptied = Object.fromEntries(lists.map((list) => [list, []]));
-  const patterns = config.policies;
-  parentPort?.on('message', (asked: ReadRequest) => {
-    if ('tool' in asked) {
-      tools.push(asked.tool);
-      return;
-    }
+  const { defaultTenant, origins, tenants, agents, keys, credentials, inbound, ...rest } = config;
+  const hand = (piece: Piece): void => port.postMessage(piece);
+  for (const list of lists)
+    for (const entries of inPieces([...config[list].values()])) hand({ list, entries });
+  for (const it of inPieces(origins)) hand({ origins: it });
+  parentPort?.on('message', ({ registered, digests }: ReadRequest) => {
     attempt(() => {
-      const known = { ...asked.known, tools };
-      for (const told of readPolicies(patterns, { files, known, before: asked.digests }))
+      const known = namesInFiles(config, createCatalogues(config, ownTables()), registered);
+      for (const told of readPolicies(config.policies, { files, known, before: digests }))
         port.postMessage(told);
       return { isRead: true };
     });
   });
-  return { rest: { ...rest, ...emptied }, bareTenant: defaultTenant('default') };
+  return { rest, bareTenant: defaultTenant('default') };
 });

@@ -9,11 +9,11 @@ import type { Keyless } from '../../credentials/keyless.ts';
 import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../../credentials/keyless.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../../state/store.ts';
-import { mapInSlices, Pace } from '../../util/pace.ts';
+import { eachInSlices, Pace } from '../../util/pace.ts';
 import { inGroups } from '../in-groups.ts';
 
 /** The number of keys of a page, which is read in one go. */
-const pageSize = 100;
+const pageSize = 50;
 
 interface SeedKeysOptions {
   readonly pepper: Buffer;
@@ -40,14 +40,10 @@ export async function seedKeys(
   { pepper, log, ofOthers, hasCalls }: SeedKeysOptions,
 ): Promise<boolean> {
   const nowMs = Date.now();
-  const terms = { pepper, nowMs, envOf: createEnvOf(config) };
-  const ofRoutes = await mapInSlices([...config.inbound.values()], (it) => ofRoute(it, terms));
-  const keys = [
-    ...(await mapInSlices(config.keys, (it) => fromConfig(it, terms))),
-    ...ofRoutes.flat(),
-    ...ofKeyless(config, pepper, nowMs),
-  ];
+  const terms = { pepper, nowMs, envOf: await createEnvOf(config) };
+  const ids = new Set<string>();
   const seed = async (key: KeyRecord): Promise<void> => {
+    ids.add(key.keyId);
     const about = { key_id: key.keyId, name: ownName(key.name) };
     if (ofOthers.has(key.agentId)) {
       log.error(about, 'a key whose agent belongs to another tenant is left out');
@@ -63,8 +59,7 @@ export async function seedKeys(
     else if (standing.revokedAtMs !== null) log.warn(about, 'a revoked key');
     else await update(store, standing, key, nowMs);
   };
-  await inGroups(keys, seed, hasCalls);
-  const ids = new Set(keys.map((it) => it.keyId));
+  await inGroups(keysOf(config, terms), seed, hasCalls);
   let hasKeys = false;
   for (const tenantId of config.tenants.keys())
     if (await revokeOthers(store, tenantId, ids, nowMs, log)) hasKeys = true;
@@ -188,6 +183,13 @@ interface KeyTerms {
   readonly envOf: (tenantId: string, agentId: string) => string;
 }
 
+/** Makes the records one by one: thousands of them at once would be copied by each collection of garbage. */
+function* keysOf(config: Config, terms: KeyTerms): Generator<KeyRecord> {
+  for (const it of config.keys) yield fromConfig(it, terms);
+  for (const it of config.inbound.values()) yield* ofRoute(it, terms);
+  yield* ofKeyless(config, terms);
+}
+
 /**
  * Returns the record of a configured key, of which only the digest is known. Its id follows from the digest;
  * `config` stands for its prefix.
@@ -238,7 +240,7 @@ function ofRoute(route: InboundRoute, { pepper, nowMs, envOf }: KeyTerms): KeyRe
  * as a key of the configuration: such a key is revoked for good when the file drops it. This one must be
  * there again when `proxy.require_auth` is set back. Meanwhile nobody can present it.
  */
-function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
+function ofKeyless(config: Config, { pepper, nowMs }: KeyTerms): KeyRecord[] {
   const [agent, keyless] = [keylessAgentOf(config), keylessOf(config, pepper)];
   if (!agent || !keyless) return [];
   const { tenantId, agentId, envName, name } = agent;
@@ -257,7 +259,8 @@ function ofKeyless(config: Config, pepper: Buffer, nowMs: number): KeyRecord[] {
 }
 
 /** Returns what tells the environment of an agent's keys. */
-function createEnvOf({ agents, tenants }: Config): KeyTerms['envOf'] {
-  const byId = new Map(agents.map((it) => [it.id, it.envName]));
+async function createEnvOf({ agents, tenants }: Config): Promise<KeyTerms['envOf']> {
+  const byId = new Map<string, string>();
+  await eachInSlices(agents, (it) => byId.set(it.id, it.envName));
   return (tenantId, agentId) => byId.get(agentId) ?? tenants.get(tenantId)?.environments[0] ?? 'default';
 }

@@ -220,7 +220,7 @@ export class Crew {
     const { standing, config } = next;
     await this.#tellAll((it) => it.ask({ to: 'take', standing }, stepMs));
     const { generation } = standing;
-    const changed = changedKeys(before, config);
+    const changed = await changedKeys(before, config);
     noteReload(config, { generation, changed, error: null });
     this.#log.use(config.log);
     movePid(before, config);
