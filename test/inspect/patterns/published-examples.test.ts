@@ -1,3 +1,4 @@
+import { createECDH } from 'node:crypto';
 import t from 'tap';
 import { engine } from '../../support/detectors.ts';
 
@@ -43,6 +44,12 @@ const examples = {
   'words for a token': 'OAuth2AccessTokenResponse.withToken("access-token-1234")',
   'names of variables in base64': 'Authorization: Basic Q0xJRU5UX0lEOkNMSUVOVF9TRUNSRVQ=',
   'short credentials that say what they are': 'Authorization: Basic YmFyOmZvbw==',
+  'a password of tests': "{ username: 'testuser', password: 'Test1234!' }",
+  'credentials of RFC 7617 in a form': 'Authorization%3A+Basic+QWxhZGRpbjpvcGVuIHNlc2FtZQ%3D%3D',
+  'a public token of Mapbox':
+    "accessToken = 'pk.eyJ1IjoiZXhhbXBsZXMiLCJhIjoiY2p0MG01MXRqMW4ifQ.zA2W0IkI0c6KaAhJfk9bWg'",
+  'a public key of a browser': `"applicationServerKey": "${createECDH('prime256v1').generateKeys('base64url')}"`,
+  'a value of SealedSecret': `password: AgB${'x7K+q/2Lw'.repeat(80)}=`,
   'a test card': 'card 4242 4242 4242 4242',
   'an address of RFC 2606': 'write to jane.roe@example.com',
 };
