@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
+import { toGroups } from '../../src/console/page/data/groups.ts';
 import { agentId, startTestGateway } from '../support/gateway.ts';
 
 const bearer = (key: string): string => `Bearer ${key}`;
@@ -90,6 +91,25 @@ t.test('an approval is decided once, by somebody else, and counts for one identi
     '/v1/approvals/x',
   ])
     t.match(await gateway.api('GET', gone), { status: 404 }, gone);
+});
+
+t.test('held calls that differ in a header are not decided together in the console', async (t) => {
+  const gateway = await startTestGateway(t);
+  const match = { methods: ['PUT'] };
+  await gateway.apply([{ rule_id: 'ask', priority: 1, match, condition: {}, action: 'REQUIRE_APPROVAL' }]);
+  const ask = (n: number, acl: string) =>
+    gateway.api('POST', '/v1/scan', { ...call, method: 'PUT', body: { n }, headers: { 'x-amz-acl': acl } });
+  for (const [n, acl] of [
+    [1, 'private'],
+    [2, 'private'],
+    [1, 'public-read'],
+  ] as const)
+    await ask(n, acl);
+  const { items } = (await gateway.api('GET', '/v1/approvals?status=pending')).body;
+  t.strictSame(
+    toGroups(items).map(({ approvals }) => approvals.map((it) => it.covers.once.includes('private'))),
+    [[false], [true, true]],
+  );
 });
 
 t.test('a key takes few of the places where one waits for a decision', async (t) => {

@@ -34,6 +34,7 @@ function held(id: string, changes: Partial<Approval> = {}): Approval {
     decided_by: null,
     scope: null,
     note: null,
+    alike: 'a1',
     covers: { once: 'One call.', window: 'Every identical call.', lasts: '10 minutes' },
     ...changes,
   };
@@ -61,6 +62,7 @@ t.test('a call of another kind stands alone', async (t) => {
     ...[{ agent_id: 'agent-2' }, { env_name: 'staging' }, { method: 'PUT' }, { tool_name: 'other' }],
     ...[{ operation: 'other' }, { policy_id: 'policy-2' }, { rule_id: null }, { risk_band: 'HIGH' as const }],
     ...[{ reason_codes: ['RULE', 'RISK'] }, { findings: [finding] }, { opens_websocket: true }],
+    ...[{ alike: 'b2' }, { alike: null }],
   ];
   for (const it of others) t.equal(idsOf([held('1'), held('2', it)]).length, 2, JSON.stringify(it));
 });

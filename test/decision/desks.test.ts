@@ -195,6 +195,13 @@ async function asked(fields: CallParts = {}, identity: Partial<Identity> = {}): 
   return (await new ApprovalDesk(store).hold(call, verdictOf('REQUIRE_APPROVAL'))).approval;
 }
 
+t.test('calls that differ in URL and body alone have the same terms', async (t) => {
+  const [one, other] = [await asked(), await asked({ url: 'https://b.test/2', body: Buffer.from('b') })];
+  t.not(one.callHash, other.callHash);
+  t.equal(one.termsHash, other.termsHash);
+  t.not((await asked({ contentType: 'text/x-other' })).termsHash, one.termsHash);
+});
+
 t.test('two codings of one body are two calls', async (t) => {
   const hashOf = async (contentEncoding: string) =>
     (await asked({ contentEncoding, body: Buffer.from('a') })).callHash;
@@ -256,6 +263,7 @@ for (const [name, fields, isSame = false] of ways) {
   t.test(`a call that ${name} ${isSame ? 'is the same' : 'needs a grant of its own'}`, async (t) => {
     const [one, other] = [await asked(), await asked(fields)];
     t.equal(one.callHash === other.callHash, isSame);
+    t.equal(one.termsHash === other.termsHash, isSame);
     t.equal(one.denialHash, other.denialHash, 'a denial stands for it as well');
     t.equal(other.opensWebSocket, fields.opensWebSocket ?? false);
   });

@@ -39,6 +39,12 @@ export const publicApproval = z
     decided_by: z.string().nullable(),
     scope: z.enum(['once', 'window']).nullable(),
     note: z.string().nullable(),
+    alike: z
+      .string()
+      .nullable()
+      .describe(
+        'Equal for calls that differ in URL and body alone; null where an older version has held the call.',
+      ),
     covers: z
       .object({ once: z.string(), window: z.string(), lasts: z.string() })
       .describe(
@@ -47,10 +53,15 @@ export const publicApproval = z
   })
   .meta({ id: 'Approval' });
 
-export const showApprovalFields = ({ tenants }: Gate, it: ApprovalRecord): z.infer<typeof publicApproval> =>
+export const showApprovalFields = (
+  { tenants, hashKey }: Gate,
+  it: ApprovalRecord,
+): z.infer<typeof publicApproval> =>
   shown(publicApproval, it, {
     opens_websocket: it.opensWebSocket,
     risk_band: band.parse(it.riskBand),
+    // It is keyed, because nobody may test a guess of what stands in the headers.
+    alike: it.termsHash === undefined ? null : hashKey(it.termsHash),
     covers: coverageOf(it, tenants.find(it.tenantId)?.approvals.grantWindowMs ?? 0),
   });
 

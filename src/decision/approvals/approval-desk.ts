@@ -153,6 +153,7 @@ function toApproval(call: AssessedCall<TenantConfig>, verdict: Verdict, nowMs: n
     status: 'pending',
     callHash: callHash(call, grantTerms(call)),
     denialHash: callHash(call, null),
+    termsHash: termsHash(call),
     traceId: call.traceId,
     tenantId: identity.tenantId,
     envName: identity.envName,
@@ -212,14 +213,14 @@ const headerFindings = ({ head, findings }: AssessedCall): string[] =>
  * may read it. With the terms it also covers the headers that say what is done.
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
-  const { identity, operation, received, tenant } = call;
-  const { method, target, contentType, contentEncoding, body } = received;
+  const { identity, operation, received } = call;
+  const { target, contentType, contentEncoding, body } = received;
   const head = toCanonicalJson([
     identity.ownAgent.agentId,
     terms,
     identity.envName,
     operation,
-    [method, ...overridingMethods(toRequest(received, tenant.maxDecodedBytes))],
+    methodsOf(call),
     target.href,
     target.fragment,
     target.userInfo,
@@ -229,3 +230,16 @@ function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): s
   // JSON has no line breaks, so a line break ends it before the body.
   return hash('sha256', Buffer.concat([Buffer.from(`${head}\n`), body]));
 }
+
+/** Returns the hash that calls share which differ in URL and body alone. */
+function termsHash(call: AssessedCall<TenantConfig>): string {
+  const { identity, received } = call;
+  const { target, contentType, contentEncoding } = received;
+  const terms = [identity.ownAgent.agentId, grantTerms(call), identity.envName, methodsOf(call)];
+  return hash('sha256', toCanonicalJson([...terms, target.userInfo, contentType, contentEncoding]));
+}
+
+const methodsOf = ({ received, tenant }: AssessedCall<TenantConfig>): readonly string[] => [
+  received.method,
+  ...overridingMethods(toRequest(received, tenant.maxDecodedBytes)),
+];

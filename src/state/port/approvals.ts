@@ -56,6 +56,8 @@ interface HeldCall {
   readonly callHash: string;
   /** The hash of the call without the agent that its key names. A denial stands for all such agents. */
   readonly denialHash: string;
+  /** The hash of what a grant binds beside URL and body. Older records have none. */
+  readonly termsHash?: string;
   readonly traceId: string;
   readonly tenantId: string;
   readonly envName: string;

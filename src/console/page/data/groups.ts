@@ -38,8 +38,8 @@ const unseen = /[\p{C}\p{Default_Ignorable_Code_Point}]|[^\S ]|\s{2}/u;
 const plainName = /^[A-Za-z_]\w*$/;
 
 /** Returns the arguments of a call; undefined where not all of them can be compared. */
-function leavesOf({ url, body_preview: text, body_bytes: bytes }: Approval): Leaves | undefined {
-  if (hidden.test(url) || hidden.test(text)) return undefined;
+function leavesOf({ alike, url, body_preview: text, body_bytes: bytes }: Approval): Leaves | undefined {
+  if (alike === null || hidden.test(url) || hidden.test(text)) return undefined;
   const leaves: [string, string][] = [['the address', url]];
   const walk = (value: unknown, path: string): void => {
     if (leaves.length >= leavesMax) return;
@@ -104,11 +104,14 @@ function join(group: Open, it: Approval, leaves: Leaves): boolean {
 
 const valueAt = (leaves: Leaves, place: number): string => leaves[place]?.[1] ?? '';
 
-/** Returns all that a card shows of its first call. None of it may differ in another call of the card. */
+/**
+ * Returns all that a card shows of its first call, and what tells of its headers, which it may not show. None
+ * of it may differ in another call of the card.
+ */
 const kindOf = (it: Approval): string =>
   JSON.stringify([
     ...[it.agent_id, it.env_name, it.method, it.tool_name, it.operation, it.policy_id, it.rule_id],
-    ...[it.risk_band, it.reason_codes, it.findings, it.opens_websocket],
+    ...[it.risk_band, it.reason_codes, it.findings, it.opens_websocket, it.alike],
   ]);
 
 /** Returns the calls in groups, in the order of their first calls. Calls of the open card join no others. */
