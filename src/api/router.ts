@@ -199,7 +199,7 @@ interface Receiving {
 }
 
 /**
- * Reads and parses the body of a request, after checking that a POST with a key is no replay. Throws where it
+ * Reads and parses the body of a request, after checking that a change with a key is no replay. Throws where it
  * is too large or not valid.
  */
 async function receive(
@@ -209,8 +209,7 @@ async function receive(
   caller: Caller,
   nowMs: number,
 ): Promise<{ raw: Buffer; body: unknown }> {
-  if (caller.kind === 'key' && exchange.method === 'POST')
-    await checkReplay(gate, caller.key, headers, nowMs);
+  if (caller.kind === 'key' && exchange.method !== 'GET') await checkReplay(gate, caller.key, headers, nowMs);
   if (!route.body) return { raw: noBody, body: undefined };
   const bytesMax = (url?: string): number => describedBytesMaxOf(gate, route, caller, url);
   const inBase64 = (bytes: number): number => (route.takesBase64 ? Math.ceil((bytes * 4) / 3) : bytes);

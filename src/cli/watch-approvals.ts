@@ -12,7 +12,8 @@ const pollMs = 2_000;
 /** Skipped calls that are remembered, so that they are not shown again; nobody skips as many. */
 const skippedMax = 10_000;
 const fields = ['approval_id', 'agent_name', 'method', 'url', 'tool_name', 'operation', 'reason_codes'];
-const more = ['risk_band', 'risk_score', 'classifications', 'expires_at'];
+/** Whoever decides must see all that the call does. */
+const more = ['risk_band', 'risk_score', 'findings', 'body_preview', 'covers', 'expires_at'];
 const question = '[a]pprove once  approve for the [w]indow  [d]eny  [s]kip  [q]uit ';
 
 const decisions: Readonly<Record<string, { decision: string; scope?: string }>> = {

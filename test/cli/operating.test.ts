@@ -178,7 +178,12 @@ t.test('the commands of whoever runs a daemon', async (t) => {
 
   await t.test('approval watch decides on a held call with one key', async (t) => {
     if (!needProgram(t, 'python3')) return;
-    const call = { method: 'DELETE', url: 'https://api.example.com/x' };
+    const call = {
+      method: 'DELETE',
+      url: 'https://api.example.com/x',
+      headers: { 'X-Org-Id': '17' },
+      body: { all: true },
+    };
     const api = apiClient(daemon.controlUrl);
     const { approval_id } = (await api('POST', '/v1/scan', call, `Bearer ${key}`)).body;
     const script = join(dir, 'terminal.py');
@@ -189,6 +194,8 @@ t.test('the commands of whoever runs a daemon', async (t) => {
       { POSTERN_URL: daemon.controlUrl, SERVICE_API_KEYS_ADMIN_SECRET: adminSecret },
     );
     t.match(watched.stdout, /https:\/\/api\.example\.com\/x/);
+    t.match(watched.stdout, /body_preview +\{"all":true\}\r?\n/);
+    t.match(watched.stdout, /covers\.once +One call.*and the headers “X-Org-Id: 17”/);
     t.match(watched.stdout, `${approval_id} is denied.`);
     t.match((await api('GET', `/v1/approvals/${approval_id}`, undefined, admin)).body, { status: 'denied' });
     t.match(await operator(['approval', 'watch']), { code: 2, stderr: /needs a terminal/ });

@@ -354,6 +354,20 @@ export async function limits(t: Test, lab: Lab): Promise<void> {
       });
     const applied = randomUUID();
     t.same([(await apply(applied)).status, (await apply(applied)).status], [200, 409], 'on any POST of /v1');
+    const made = await mint({ require_nonce: true, permissions: ['policies:write'] });
+    const archive = (headers: Readonly<Record<string, string>>) =>
+      lab.call({
+        method: 'DELETE',
+        path: '/v1/policies/by-name/none',
+        authorization: `Bearer ${made.key}`,
+        headers,
+      });
+    const archived = stamped(randomUUID());
+    t.same(
+      [(await archive({})).status, (await archive(archived)).status, (await archive(archived)).status],
+      [400, 404, 409],
+      'and on whatever changes something',
+    );
     const race = randomUUID();
     const replies = await Promise.all(Array.from({ length: 20 }, () => send(stamped(race))));
     t.equal(replies.filter((it) => it.status === 200).length, 1, 'of twenty at once one passes');
