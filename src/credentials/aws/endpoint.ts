@@ -1,3 +1,5 @@
+import { lazily } from '../../util/lazily.ts';
+import { packagedLines } from '../../util/packaged-lines.ts';
 import type { AwsScope } from './sign.ts';
 
 /*
@@ -21,53 +23,9 @@ const region = /^(?:fips-)?([a-z]{2}(?:-[a-z]+){1,2}-\d{1,2})$/;
 const ways: ReadonlySet<string> = new Set(['dualstack', 'vpce', 'fips']);
 
 /** Services whose signatures have another name than their host. */
-const signingNames: Readonly<Record<string, string>> = {
-  'a2i-runtime.sagemaker': 'sagemaker',
-  'api.ecr': 'ecr',
-  'api.ecr-public': 'ecr-public',
-  'api.mediatailor': 'mediatailor',
-  'api.pricing': 'pricing',
-  'api.sagemaker': 'sagemaker',
-  'appsync-api': 'appsync',
-  bedrock: 'bedrock',
-  'bedrock-agent': 'bedrock',
-  'bedrock-agent-runtime': 'bedrock',
-  'bedrock-data-automation': 'bedrock',
-  'bedrock-data-automation-runtime': 'bedrock',
-  'bedrock-runtime': 'bedrock',
-  'catalog.marketplace': 'aws-marketplace',
-  cloudhsmv2: 'cloudhsm',
-  'contact-lens': 'connect',
-  'data-ats.iot': 'iotdata',
-  'data.iot': 'iotdata',
-  'data.jobs.iot': 'iot-jobs-data',
-  'data.mediastore': 'mediastore',
-  ddb: 'dynamodb',
-  email: 'ses',
-  'entitlement.marketplace': 'aws-marketplace',
-  'featurestore-runtime.sagemaker': 'sagemaker',
-  'git-codecommit': 'codecommit',
-  'ingest.timestream': 'timestream',
-  'lambda-url': 'lambda',
-  'metering.marketplace': 'aws-marketplace',
-  'models-v2-lex': 'lex',
-  'models.lex': 'lex',
-  oidc: 'sso-oauth',
-  'participant.connect': 'execute-api',
-  pinpoint: 'mobiletargeting',
-  'portal.sso': 'awsssoportal',
-  'query.timestream': 'timestream',
-  queue: 'sqs',
-  'runtime-v2-lex': 'lex',
-  'runtime.lex': 'lex',
-  'runtime.sagemaker': 'sagemaker',
-  's3-accesspoint': 's3',
-  's3-control': 's3',
-  's3express-control': 's3express',
-  'session.qldb': 'qldb',
-  'streams.dynamodb': 'dynamodb',
-  transcribestreaming: 'transcribe',
-};
+const signingNames = lazily(
+  () => new Map(packagedLines('hosts/aws-signing-names.txt').map((it) => it.split(' ') as [string, string])),
+);
 
 /** Regions of services that have one endpoint for all regions, elsewhere than in the home region. */
 const globalRegions: Readonly<Record<string, string>> = {
@@ -160,10 +118,10 @@ function nameOf(labels: readonly string[]): string {
     .replace(/-fips$/, '');
   // Each account has a host of its own for its devices.
   if (two.endsWith('-ats.iot')) return 'data.iot';
-  return Object.hasOwn(signingNames, two) ? two : (labels.at(-1) ?? '');
+  return signingNames().has(two) ? two : (labels.at(-1) ?? '');
 }
 
 function toSigningName(service: string): string {
   const name = service.replace(/^fips-|-fips$/g, '');
-  return Object.hasOwn(signingNames, name) ? (signingNames[name] as string) : name;
+  return signingNames().get(name) ?? name;
 }

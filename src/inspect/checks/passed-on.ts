@@ -1,3 +1,4 @@
+import { packagedWords } from '../../util/packaged-lines.ts';
 import { isAscii } from '../kernel/bytes.ts';
 import type { Checks } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';
@@ -37,17 +38,7 @@ const typedBitsMin = 6;
 const wordsOfPhrase =
   /^(?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?(?:[ ._-](?:[A-Za-z]{3,10}|\d{1,4})[,.!?]?){2,11}[!?.]?$/;
 /** Words of sentences, labels and messages. Passphrases of random words have none of them. */
-const wordsOfSentences = new Set(
-  (
-    'the and for with not your you our this that from are was were has have had must should can cannot may will would into than then when where which who what how ' +
-    'all any each one two new old own its his her their please enter type choose set use used using required optional missing invalid wrong incorrect empty unknown ' +
-    'password passwords passphrase passphrases phrase passcode secret secrets token tokens key keys user username name email login account value string text word words ' +
-    'example sample test dummy fake mock default placeholder change changed changeme forgot forgotten reset confirm repeat show hide hidden current protected encrypted ' +
-    'here see read file path from vault manager store stored generated random strong weak long short more less least characters character digits minimum maximum ' +
-    'der die das und mit nicht ein eine ist sind oder ihr bitte geben eingeben passwort kennwort les des une est pour avec votre saisir mot passe los las una con para ' +
-    'contrase clave senha horse staple battery correct type types field label hint error message valid expired does match false true none null'
-  ).split(' '),
-);
+const wordsOfSentences = packagedWords('sentence-words.txt');
 const phraseWordsMin = 4;
 
 const groupBitsMin = 8;
@@ -84,7 +75,7 @@ export const passedOnChecks = {
       .toLowerCase()
       .split(/[ ,.!?_-]+/)
       .filter((part) => part !== '');
-    if (parts.some((part) => wordsOfSentences.has(part))) return false;
+    if (parts.some((part) => wordsOfSentences().has(part))) return false;
     return parts.length >= phraseWordsMin || (parts.length === phraseWordsMin - 1 && hasDigit.test(text));
   },
   /**

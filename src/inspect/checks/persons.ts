@@ -1,4 +1,5 @@
 import ipaddr from 'ipaddr.js';
+import { packagedWords } from '../../util/packaged-lines.ts';
 import type { Checks } from './check.ts';
 
 /*
@@ -68,25 +69,7 @@ const notMachines =
 const decimalsMin = 5;
 
 /** Capitalised words behind `name:` or `Dear` that are nobody's name. */
-const impersonalWords: ReadonlySet<string> = new Set(
-  (
-    'Access Account Action Add Admin Agent Alert All Api App Application Backup Bank Base Best Branch ' +
-    'Bucket Build Cache Cancel Center Centre Check Click Client Cloud Cluster Code Colleague Colleagues ' +
-    'Company Config Console Container Content Control Core Corp Create Customer Customers Daily Dashboard ' +
-    'Data Database Default Delete Deploy Deployment Desk Dev Device Doe Edge Edit Engine Error Event Example ' +
-    'Export Feature File Find First Folder Foundation Friend Friends Full Gateway General Global Group ' +
-    'Guest Health Help Home Hosting Hub Id Image Import In Inc Index Internal Job Key Ladies Last Legacy ' +
-    'License Limited Link List Load Local Log Login Ltd Machine Main Manager Master Member Model Module ' +
-    'Monitor Muster Musterfrau Mustermann Name Network New Next Node Null Number Object Office Online Open Order Out Page Parser ' +
-    'Password Pipeline Platform Plugin Policy Portal Primary Private Product Production Project Proxy ' +
-    'Public Query Queue Rate Read Record Release Report Request Resource Response Root Rule Sample Save ' +
-    'Scheduler Schema Script Search Secret Security Server Service Services Session Set Settings Shop ' +
-    'Sign Sir Site Software Source Staging Standard Storage Store Stream String Studio Submit Support ' +
-    'System Table Tag Task Team Template Tenant Test Thank Thanks The Token Tool Tower Type Unit ' +
-    'University Unknown Up Update User Users Value Version View Volume Web Webhook Worker Workflow World ' +
-    'Write Your'
-  ).split(' '),
-);
+const impersonalWords = packagedWords('impersonal-words.txt');
 
 /** Matches addresses of something else: a machine, a page, a memory, a mailbox. */
 const otherAddress =
@@ -146,7 +129,7 @@ export const personChecks = {
   },
   /** Tells whether words may be a person's name: none is of software, trade or courtesy, or in capitals. */
   'plain-name': (text) =>
-    text.split(/[ -]/).every((word) => !impersonalWords.has(word) && !/^[A-Z]{2,}$/.test(word)),
+    text.split(/[ -]/).every((word) => !impersonalWords().has(word) && !/^[A-Z]{2,}$/.test(word)),
   /**
    * Tells whether a text is an address of a house. It has capitalised words and a number, and a comma or a post
    * code between its parts. In scripts without capitals a number with some letters is enough.

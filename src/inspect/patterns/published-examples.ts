@@ -1,5 +1,4 @@
-import { lazily } from '../../util/lazily.ts';
-import { packagedLines } from '../../util/packaged-lines.ts';
+import { packagedWords } from '../../util/packaged-lines.ts';
 import { undoEscapes } from '../../util/percent.ts';
 import type { Detector } from './detector.ts';
 import { restLengthMax } from './placeholder.ts';
@@ -10,7 +9,7 @@ import { restLengthMax } from './placeholder.ts';
  * and tests.
  */
 
-const texts = lazily(() => new Set(packagedLines('words/published-examples.txt')));
+const texts = packagedWords('published-examples.txt');
 
 /** Matches a word for a password and some digits: `secret1`, `P4ssword`, `my-password123`. */
 const wordForPassword =
