@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/errors.ts';
-import { type Target, targetWithin } from '../core/target.ts';
+import { parseTarget, type Target, targetWithin } from '../core/target.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 import { undoEscapes } from '../util/percent.ts';
@@ -68,14 +68,8 @@ interface Base {
 const bases = createCache<Base>(basesMax);
 
 function parseBase(upstream: string): Base {
-  const { protocol, hostname, port, pathname } = new URL(upstream);
-  const scheme = protocol === 'http:' ? 'http' : 'https';
-  return {
-    scheme,
-    host: hostname.replace(/^\[|\]$/g, '').replace(/\.$/, ''),
-    port: port === '' ? (scheme === 'http' ? 80 : 443) : Number(port),
-    base: pathname.replace(/\/$/, ''),
-  };
+  const { scheme, host, port, path } = parseTarget(upstream);
+  return { scheme: scheme === 'http' ? 'http' : 'https', host, port, base: path.replace(/\/$/, '') };
 }
 
 /**

@@ -28,21 +28,14 @@ export function readProxyAuthorization(
   const space = field.indexOf(' ');
   const scheme = field.slice(0, space).toLowerCase();
   const credentials = field.slice(space + 1).trim();
-  if (scheme === 'bearer') {
-    const key = readKey(credentials);
-    return key && { key, claimed: {} };
-  }
-  if (scheme !== 'basic') return undefined;
-  const text = Buffer.from(credentials, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  const user = colon < 0 ? text : text.slice(0, colon);
-  const password = colon < 0 ? '' : text.slice(colon + 1);
-  if (password === '') {
-    const key = readKey(user);
-    return key && { key, claimed: {} };
-  }
-  const key = readKey(password);
-  return key && { key, claimed: claimedBy(user) };
+  const isBasic = scheme === 'basic';
+  if (!isBasic && scheme !== 'bearer') return undefined;
+  const text = isBasic ? Buffer.from(credentials, 'base64').toString('utf8') : credentials;
+  const colon = isBasic ? text.indexOf(':') : -1;
+  const [user, password] = colon < 0 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
+  // A key alone stands where others have the user.
+  const key = readKey(password === '' ? user : password);
+  return key && { key, claimed: password === '' ? {} : claimedBy(user) };
 }
 
 function claimedBy(user: string): Claimed {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { isAscii } from 'node:buffer';
 import { type Cipheriv, createCipheriv, hkdfSync } from 'node:crypto';
 import type { Shingles } from '../../core/history.ts';
+import { byteSet } from '../kernel/bytes.ts';
 
 /*
  * Makes keyed shingles, by which text that was read a moment ago is recognised in what is written.
@@ -280,9 +281,7 @@ function keyLettersBefore(at: number): number {
 }
 
 const noLetters = (): number => 0;
-const labelBorder = Uint8Array.from({ length: 256 }, (_, byte) =>
-  '\n\r\t,;:|([{<>"\\'.includes(String.fromCharCode(byte)) ? 1 : 0,
-);
+const labelBorder = byteSet('\n\r\t,;:|([{<>"\\');
 
 /**
  * Returns the number of letters of a label; 0 where there is none. It stands after a line break, a comma or

@@ -45,7 +45,7 @@ export function readLexicon(dir: string): LexiconData {
   const table: { readonly words: readonly number[]; readonly concept: number }[] = [];
   for (const role of lexiconRoles) {
     const file = join(dir, `${role}s.yaml`);
-    for (const [name, languages] of Object.entries(readConcepts(file))) {
+    for (const [name, languages] of Object.entries(readData(file, fileSchema))) {
       if (concepts.some((it) => it.name === name)) throw new Error(`${file}: ${name} stands there twice`);
       const phrases = Object.values(languages).flat();
       for (const words of phrases.map(wordsOf)) {
@@ -58,10 +58,11 @@ export function readLexicon(dir: string): LexiconData {
   return { concepts, phrases: table };
 }
 
-function readConcepts(file: string): z.output<typeof fileSchema> {
+/** Reads a file of this folder. Throws an Error that names file and mistake. */
+export function readData<T extends z.ZodType>(file: string, schema: T): z.output<T> {
   const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
   if (mistake !== undefined) throw new Error(`${file} is not valid: ${mistake}`);
-  const parsed = fileSchema.safeParse(documents[0]);
+  const parsed = schema.safeParse(documents[0]);
   if (!parsed.success) throw new Error(`${file} is not valid: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }

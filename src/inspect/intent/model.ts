@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { readDataFile } from '../../util/data-file.ts';
 import type { Features } from './features.ts';
+import { readData } from './lexicon.ts';
 
 /* Weighs features: a logistic regression for each category, with trained weights. */
 
@@ -41,13 +40,7 @@ const reasonsMax = 3;
 const tolerance = 1e-6;
 
 /** Reads weights. Throws an Error that names file and mistake. */
-export function loadWeights(file: string): IntentWeights {
-  const { documents, mistake } = readDataFile(readFileSync(file, 'utf8'));
-  if (mistake !== undefined) throw new Error(`${file} is not valid: ${mistake}`);
-  const parsed = modelSchema.safeParse(documents[0]);
-  if (!parsed.success) throw new Error(`${file} is not valid: ${z.prettifyError(parsed.error)}`);
-  return parsed.data;
-}
+export const loadWeights = (file: string): IntentWeights => readData(file, modelSchema);
 
 /** Creates a model. Throws an Error for the weight of an unknown feature. */
 export function createModel(weights: IntentWeights, features: Features): Model {

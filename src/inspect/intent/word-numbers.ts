@@ -18,11 +18,7 @@ export const toNumber = (hash: number): number => (hash ^ (hash >>> 15)) & 0x3ff
 /** Returns some words in a row as one number. */
 export const numberOfRow = (words: readonly number[]): number => toNumber(words.reduce(mix, emptyHash));
 
-function markNumber(name: string): number {
-  let hash = emptyHash;
-  for (const byte of Buffer.from(name)) hash = mix(hash, byte);
-  return toNumber(hash);
-}
+const markNumber = (name: string): number => numberOfRow([...Buffer.from(name)]);
 
 /** Marks that stand among the words, with the names that lexicons write. */
 export const marks = {

@@ -1,3 +1,4 @@
+import { standsAt } from '../kernel/bytes.ts';
 import { mayBegin, nextOf } from '../patterns/alphabet.ts';
 import { beginsToken, isOfWords, missingOf, partialSecretEnd } from '../patterns/partial-secret.ts';
 import type { PartialSecret } from './found.ts';
@@ -89,10 +90,4 @@ export class AnchorSearch {
     matchedTo[index] = Math.max(end, matchedTo[index] as number);
     retriesLeft[index] = isAccepted ? 0 : (retriesLeft[index] as number) - 1;
   }
-}
-
-/** Tells whether a word of a few bytes stands there. This costs less than a call of `Buffer.compare`. */
-function standsAt(bytes: Uint8Array, word: Uint8Array, start: number): boolean {
-  for (let index = 0; index < word.length; index += 1) if (bytes[start + index] !== word[index]) return false;
-  return true;
 }

@@ -1,4 +1,4 @@
-import { isDigit } from '../kernel/bytes.ts';
+import { byteSet, isDigit } from '../kernel/bytes.ts';
 import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
 
 /*
@@ -6,9 +6,7 @@ import { blockFlags, type Outline, stretchesOf } from '../kernel/outline.ts';
  * groups of digits with single separators between them (`4111 1111 1111 1111`, `078-05-1120`).
  */
 
-const isSeparator = Uint8Array.from({ length: 256 }, (_, byte) =>
-  ' -.'.includes(String.fromCharCode(byte)) ? 1 : 0,
-);
+const isSeparator = byteSet(' -.');
 
 /** Receives a run's first byte, the byte behind it, and its number of digits. */
 export type OnRun = (start: number, end: number, digitCount: number) => void;

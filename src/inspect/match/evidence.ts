@@ -1,4 +1,5 @@
 import type { Confidence } from '../../core/call.ts';
+import { lastAtOrBefore } from '../decode/span-map.ts';
 import type { Detector, DetectorRole } from '../patterns/detector.ts';
 
 /*
@@ -78,12 +79,7 @@ class Places {
 
   /** Tells whether some region overlaps a span. */
   hasWithin(from: number, to: number): boolean {
-    let [low, high] = [0, this.#starts.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#starts[middle] as number) < to) low = middle + 1;
-      else high = middle;
-    }
-    return low > 0 && (this.#ends[low - 1] as number) > from;
+    const last = lastAtOrBefore(this.#starts, to - 1);
+    return last >= 0 && (this.#ends[last] as number) > from;
   }
 }

@@ -1,4 +1,4 @@
-import { isAlphanumeric } from '../kernel/bytes.ts';
+import { byteSet, digits, isAlphanumeric, lowerCase, upperCase } from '../kernel/bytes.ts';
 
 /*
  * Recognises redaction markers, `[REDACTED:<detector id>]`. The id in a marker could be a keyword for the
@@ -11,9 +11,7 @@ const closing = 0x5d;
 const idLengthMax = 64;
 
 /** 1 for each character behind a marker that makes it the beginning of a longer value. */
-const continuesValue = Uint8Array.from({ length: 256 }, (_, byte) =>
-  /[0-9A-Za-z_@/+=$!#%-]/.test(String.fromCharCode(byte)) ? 1 : 0,
-);
+const continuesValue = byteSet(`${digits}${lowerCase}${upperCase}_@/+=$!#%-`);
 
 /** Returns the end of the marker that begins at `start`; 0 where there is none. */
 export function markerEnd(bytes: Buffer, start: number, ids: ReadonlySet<string>): number {

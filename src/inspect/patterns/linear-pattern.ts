@@ -1,4 +1,5 @@
 import { allBytes, type ByteSet, noBytes, overlap, union } from './byte-set.ts';
+import { edgeBytesOf } from './first-bytes.ts';
 import { childrenOf, type Node, PatternError } from './pattern-syntax.ts';
 
 /*
@@ -134,9 +135,4 @@ function firstOf(node: Node): ByteSet {
   }
 }
 
-function isOptional(node: Node): boolean {
-  if (node.kind === 'repeat') return node.min === 0 || isOptional(node.item);
-  if (node.kind === 'sequence') return node.items.every(isOptional);
-  if (node.kind === 'choice') return node.options.some(isOptional);
-  return node.kind !== 'set';
-}
+const isOptional = (node: Node): boolean => edgeBytesOf(node).isOptional;

@@ -1,4 +1,5 @@
 import { randomBits } from '../checks/randomness.ts';
+import { byteSet } from '../kernel/bytes.ts';
 import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
 
@@ -121,9 +122,7 @@ function combined(
 
 const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
 /** 1 for each character that may stand behind the value of a field. */
-const endsValue = Uint8Array.from({ length: 256 }, (_, byte) =>
-  '"\'\\&<,;]\r\n\u001e'.includes(String.fromCharCode(byte)) ? 1 : 0,
-);
+const endsValue = byteSet('"\'\\&<,;]\r\n\u001e');
 /** Bound on the length of a piece; longer ones are no beginnings of tokens. */
 const pieceLengthMax = 512;
 

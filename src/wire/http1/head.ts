@@ -1,3 +1,5 @@
+import { isNamed } from './field.ts';
+
 /*
  * The heads of HTTP/1.1 messages (RFC 9112) as text: one character for each byte, so that nothing is lost or
  * interpreted. The parser is strict where others have been lenient. Two parsers in a row that read the same
@@ -179,15 +181,6 @@ function readFraming(text: string, head: { -readonly [key in keyof Head]: Head[k
     throw new MalformedMessage('The message says in two ways how long it is.');
   }
 }
-
-/**
- * Tells whether a name is `lower`, which is in lower case. Nearly all other names differ in length or first
- * letter, which are checked first.
- */
-const isNamed = (name: string, lower: string): boolean =>
-  name.length === lower.length &&
-  (name.charCodeAt(0) | 0x20) === lower.charCodeAt(0) &&
-  name.toLowerCase() === lower;
 
 /** Reads a declared length, which has digits only (RFC 9110, 8.6). A number keeps fifteen of them exactly. */
 function readLength(value: string): number {

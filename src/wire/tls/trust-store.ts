@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { type Asn1, encode, octetStringTag, octets, oid, sequence, sequenceTag, set, wrap } from './der.ts';
+import { encode as der, octetStringTag, octets, oid, sequence, sequenceTag, set, wrap } from './der.ts';
 
 const dataType = '1.2.840.113549.1.7.1';
 const certBagType = '1.2.840.113549.1.12.10.1.3';
@@ -26,5 +26,3 @@ function toBag(certificate: Buffer): Buffer {
   const attributes = set(sequence(oid(trustedKeyUsage), set(oid(anyUsage))));
   return wrap(sequenceTag, der(oid(certBagType)), wrap(explicitTag, entry), der(attributes));
 }
-
-const der = (node: Asn1): Buffer => encode(node);

@@ -1,4 +1,3 @@
-import { byteSet, digits, isHexDigit, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import { joinedParts } from '../joined-parts.ts';
@@ -9,9 +8,9 @@ const begin = Buffer.from('-----BEGIN ');
 const end = Buffer.from('-----END ');
 const isLabel = /^(?:[A-Z0-9]{2,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----/;
 const labelLengthMax = 64;
-/** Characters of the lines of keys; RFC 7468 has lines of 64 characters, others have 48 to 76. */
-const isBase64 = byteSet(`${digits}${lowerCase}${upperCase}+/`);
-const runLengthMin = 40;
+/** Matches the lines of keys; RFC 7468 has lines of 64 characters, others have 48 to 76. */
+const runOfKey = /[A-Za-z0-9+/]{40,}={0,2}/g;
+const isDigest = /^[0-9a-fA-F]+=*$/;
 const linesMax = 1024;
 const lineLengthMax = 4096;
 /**
@@ -20,7 +19,6 @@ const lineLengthMax = 4096;
  */
 const otherLinesMax = 8;
 const newline = 0x0a;
-const equals = 0x3d;
 const space = 0x20;
 
 /**
@@ -71,21 +69,8 @@ function partsAt(bytes: Buffer, start: number, budget: DecodeBudget): Span[] | u
 
 /** Returns the last base64 run, with padding, that is long enough for a line of a key and is no digest. */
 function lastRun(line: Buffer): Span | undefined {
-  for (let to = line.length; to >= runLengthMin; ) {
-    let start = to;
-    let isDigest = true;
-    for (; start > 0 && isBase64[line[start - 1] ?? 0] === 1; start -= 1)
-      isDigest &&= isHexDigit(line[start - 1]);
-    if (to - start >= runLengthMin && !isDigest) return { start, end: paddingEnd(line, to) };
-    to = start - 1;
-  }
-  return undefined;
-}
-
-function paddingEnd(line: Buffer, at: number): number {
-  let to = at;
-  while (to < at + 2 && line[to] === equals) to += 1;
-  return to;
+  const run = [...line.toString('latin1').matchAll(runOfKey)].findLast(([text]) => !isDigest.test(text));
+  return run && { start: run.index, end: run.index + run[0].length };
 }
 
 function footerEnd(line: Buffer, at: number): number {
