@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, globSync, openSync, readSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, globSync, openSync, readSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { Environment } from './checks/references.ts';
 
@@ -19,7 +19,8 @@ export const readText = ({ read }: Files, path: string, maxBytes: number): strin
   decode(read(path, maxBytes));
 
 function readBytes(path: string, maxBytes: number): Buffer {
-  const file = openSync(path, 'r');
+  // Opening a pipe that nobody writes to would otherwise never end.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) throw new Error('it is not a regular file');
     // The buffer has room for one byte more than may be there. The file is read to its end, because its size

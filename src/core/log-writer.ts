@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, mkdirSync, openSync, writeSync } from 'node:fs';
 import { dirname } from 'node:path';
 
 /** The bytes of lines that wait while the log cannot be written; what is beyond is dropped. */
@@ -7,6 +7,8 @@ const retryMs = 100;
 /** The times that the end of the process waits `retryMs` for whoever reads the log. */
 const lastTriesMax = 10;
 const standardError = 2;
+/** A pipe that nobody reads is an error, and not waited for. */
+const appending = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 
 /**
  * Writes the lines of the log to a file, or to standard error. A log that cannot be written, since the disk is
@@ -83,5 +85,5 @@ export class LogWriter {
 function openLog(file: string | null): number {
   if (file === null) return standardError;
   mkdirSync(dirname(file), { recursive: true });
-  return openSync(file, 'a');
+  return openSync(file, appending, 0o666);
 }

@@ -1,4 +1,5 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { parse, stringify } from 'yaml';
@@ -21,6 +22,13 @@ t.test('a reload names files that cannot be read, by setting and place, and with
   t.equal(await gateway.reload(), false);
   t.match(await lastError(), /the file .*folder\.yaml cannot be read: it is not a regular file/);
   t.notMatch(readFileSync(log, 'utf8'), '"stack"');
+  rmSync(join(dir, 'policies', 'folder.yaml'), { recursive: true });
+  const pipe = join(dir, 'policies', 'pipe.yaml');
+  t.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  t.equal(await gateway.reload(), false, 'nobody waits for a pipe that nobody writes to');
+  t.match(await lastError(), /the file .*pipe\.yaml cannot be read: it is not a regular file/);
+  rmSync(pipe);
+  t.equal(await gateway.reload(), true);
 });
 
 t.test('a reload in the middle of writing a policy file leaves its policies in force', async (t) => {
