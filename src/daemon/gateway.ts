@@ -138,6 +138,7 @@ async function openGateway({ config: planned, env, addresses }: Plan, held: Held
     nextSteps: nextSteps(config, found),
     reload: () => reloader.reload(),
     stop(graceMs = graceMsDefault) {
+      reloader.stop();
       stopping ??= serving.stop(graceMs).then(() => removePid(reloader.config));
       return stopping;
     },
@@ -153,6 +154,9 @@ class Reloader {
   readonly #prepareNext: (before: Config) => Promise<[Config, Prepared]>;
   #inForce: { readonly config: Config; readonly standing: ConfigStatus };
   #reloading: Promise<unknown> = Promise.resolve();
+  /** The reload that has not begun yet; undefined where none waits. */
+  #next: Promise<boolean> | undefined;
+  #isStopping = false;
 
   constructor(
     serving: Serving,
@@ -171,17 +175,28 @@ class Reloader {
   }
 
   reload(): Promise<boolean> {
-    // Reloads run one after the other: two signals in a row must not build two generations at once.
-    const next = this.#reloading.then(() => this.#reload());
-    this.#reloading = next;
-    return next;
+    // Reloads run one after the other: two signals in a row must not build two generations at once. One that
+    // has not begun has read nothing, so further signals ask for no other one.
+    this.#next ??= this.#reloading.then(() => {
+      this.#next = undefined;
+      return this.#reload();
+    });
+    this.#reloading = this.#next;
+    return this.#next;
+  }
+
+  /** Begins no reload any more, and says nothing of one that fails since all is being closed. */
+  stop(): void {
+    this.#isStopping = true;
   }
 
   async #reload(): Promise<boolean> {
+    if (this.#isStopping) return false;
     try {
       await this.#takeOver();
       return true;
     } catch (failure) {
+      if (this.#isStopping) return false;
       const error = placed(failure);
       const reason = error instanceof Error ? error.message : String(error);
       this.#serving.refuse(reason);

@@ -71,6 +71,8 @@ export class Crew {
   #addresses: Addresses;
   #reloading: Promise<unknown> = Promise.resolve();
   #reloads = 0;
+  /** The reload that has not begun yet; undefined where none waits. */
+  #next: Promise<boolean> | undefined;
   #stopping: Promise<void> | undefined;
   // However the parent exits, it kills its workers: a worker that is stuck would not see that its channel is
   // closed.
@@ -131,17 +133,22 @@ export class Crew {
   }
 
   /**
-   * Reloads the configuration, after reloads that are under way: two signals in a row must not prepare two
-   * generations at once.
+   * Reloads the configuration, after a reload that is under way: two signals in a row must not prepare two
+   * generations at once. A reload that has not begun has read nothing, so further signals ask for no other one.
    */
   reload(): Promise<boolean> {
+    if (this.#next !== undefined) return this.#next;
     this.#reloads += 1;
     const next = this.#reloading
       .then(() => Promise.allSettled(this.#starting))
-      .then(() => this.#reload())
+      .then(() => {
+        this.#next = undefined;
+        return this.#reload();
+      })
       .finally(() => {
         this.#reloads -= 1;
       });
+    this.#next = next;
     this.#reloading = next;
     return next;
   }

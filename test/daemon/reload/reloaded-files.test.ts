@@ -58,3 +58,32 @@ t.test('a policy file that has always been empty is no mistake', async (t) => {
   const gateway = await startTestGateway(t, { policyFiles: { 'p.yaml': '' } });
   t.equal(await gateway.reload(), true);
 });
+
+t.test(
+  'of many reloads at once none begins but the first and one that reads all that came before',
+  async (t) => {
+    const gateway = await startTestGateway(t, { policyFiles: { 'p.yaml': '' } });
+    const generation = async () => (await gateway.api('GET', '/readyz')).body.config.generation;
+    const asked = Array.from({ length: 50 }, () => gateway.reload());
+    writeFileSync(join(gateway.dir, 'policies', 'p.yaml'), stringify({ name: 'p', rules: [denyDeletes] }));
+    asked.push(gateway.reload());
+    t.strictSame([...new Set(await Promise.all(asked))], [true]);
+    t.equal(await generation(), 2, 'those that were asked for in one turn are one');
+    const first = gateway.reload();
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([first, ...Array.from({ length: 50 }, () => gateway.reload())]);
+    t.equal(await generation(), 4);
+    const call = { method: 'DELETE', url: 'https://api.test.example/x' };
+    t.match((await gateway.api('POST', '/v1/scan', call)).body, { decision: 'DENY' });
+  },
+);
+
+t.test('a daemon that ends in the middle of a reload refuses nothing', async (t) => {
+  const log = join(t.testdir({}), 'log');
+  const gateway = await startTestGateway(t, { config: { log: { level: 'warn', file: log } } });
+  const reloading = gateway.reload();
+  await gateway.stop();
+  await reloading;
+  t.equal(await gateway.reload(), false);
+  t.notMatch(readFileSync(log, 'utf8'), /"level":50/);
+});
