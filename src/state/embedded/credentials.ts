@@ -3,26 +3,16 @@ import { createCache } from '../cache.ts';
 import { checkRoom } from '../rules/credentials.ts';
 import type { AuditEvent, CredentialStore, SealedCredential } from '../store.ts';
 import { type Disk, writeAudited } from './disk.ts';
-import { recordOf, rowToRecord } from './sqlite.ts';
+import { createRecordTable } from './record-table.ts';
 
 const cachedMax = 4_096;
 
 /** Keeps sealed credentials. Nothing here can open them. */
 export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'credentialUses'> {
-  const { db } = disk;
-  const upsert = db.prepare(`
-    INSERT INTO credentials (tenant_id, name, record) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET record = excluded.record
-  `);
-  const byName = db.prepare('SELECT record FROM credentials WHERE tenant_id = ? AND name = ?');
-  const byTenant = db.prepare('SELECT record FROM credentials WHERE tenant_id = ? ORDER BY name');
-  const remove = db.prepare('DELETE FROM credentials WHERE tenant_id = ? AND name = ?');
+  const table = createRecordTable<SealedCredential>(disk.db, 'credentials', ['tenant_id', 'name']);
   const cache = createCache<SealedCredential>(cachedMax);
   const place = (tenantId: string, name: string): string => JSON.stringify([tenantId, name]);
 
-  const all = (tenantId: string) => byTenant.all(tenantId).map(recordOf<SealedCredential>);
-  const save = (credential: SealedCredential): boolean =>
-    upsert.run(credential.tenantId, credential.name, JSON.stringify(credential)) > 0;
   const change = (tenantId: string, name: string, event: AuditEvent, work: () => boolean) =>
     writeAudited(disk, event, work, () => cache.delete(place(tenantId, name)));
 
@@ -30,23 +20,23 @@ export function createEmbeddedCredentials(disk: Disk): Omit<CredentialStore, 'cr
     async putCredential(credential, event) {
       const { tenantId, name } = credential;
       await change(tenantId, name, event, () => {
-        checkRoom(credential, all(tenantId));
-        return save(credential);
+        checkRoom(credential, table.list(tenantId));
+        table.put(credential, tenantId, name);
+        return true;
       });
     },
 
-    credentialOf: (tenantId, name) =>
-      kept(cache, place(tenantId, name), () => rowToRecord<SealedCredential>(byName.get(tenantId, name))),
+    credentialOf: (tenantId, name) => kept(cache, place(tenantId, name), () => table.find(tenantId, name)),
 
-    listCredentials: async (tenantId) => all(tenantId),
+    listCredentials: async (tenantId) => table.list(tenantId),
 
     resealCredential: ({ tenantId, name, from, to }, event) =>
       change(tenantId, name, event, () => {
-        const standing = rowToRecord<SealedCredential>(byName.get(tenantId, name));
-        return standing?.sealed === from && save({ ...standing, sealed: to });
+        const reseal = (it: SealedCredential) => (it.sealed === from ? { ...it, sealed: to } : undefined);
+        return table.alter(reseal, tenantId, name) !== undefined;
       }),
 
     removeCredential: (tenantId, name, event) =>
-      change(tenantId, name, event, () => remove.run(tenantId, name) > 0),
+      change(tenantId, name, event, () => table.remove(tenantId, name)),
   };
 }

@@ -4,6 +4,7 @@ import type { IncidentFilter, IncidentRecord, IncidentStore } from '../store.ts'
 import { createBound } from './bound.ts';
 import { type Disk, writeAudited } from './disk.ts';
 import { type Condition, createListing, given, records } from './listing.ts';
+import { createRecordTable } from './record-table.ts';
 import { rowToRecord } from './sqlite.ts';
 
 export function createEmbeddedIncidents(disk: Disk): IncidentStore {
@@ -14,8 +15,7 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
   const insert = db.prepare(
     'INSERT INTO incidents (incident_id, tenant_id, record) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
   );
-  const update = db.prepare('UPDATE incidents SET record = ? WHERE incident_id = ?');
-  const byId = db.prepare('SELECT record FROM incidents WHERE tenant_id = ? AND incident_id = ?');
+  const table = createRecordTable<IncidentRecord>(db, 'incidents', ['tenant_id', 'incident_id']);
   const list = createListing(db, {
     table: 'incidents',
     order: ['opened_at_ms', 'incident_id'],
@@ -28,14 +28,6 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
     most: incidentsMax,
   });
 
-  const load = (tenantId: string, incidentId: string) =>
-    rowToRecord<IncidentRecord>(byId.get(tenantId, incidentId));
-
-  function save(changed: IncidentRecord): IncidentRecord {
-    update.run(JSON.stringify(changed), changed.incidentId);
-    return changed;
-  }
-
   return {
     /**
      * Opens an incident. Only a new one leaves an audit entry: a flood of calls must not become a flood of
@@ -45,7 +37,10 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
       commits.write(() => {
         const { incidentId, tenantId, agentId, trigger } = incident;
         const before = rowToRecord<IncidentRecord>(standing.get(tenantId, agentId, trigger));
-        if (before) return { isNew: false, incident: save(withTraces(before, incident)) };
+        if (before) {
+          const joined = table.put(withTraces(before, incident), tenantId, before.incidentId);
+          return { isNew: false, incident: joined };
+        }
         makeRoom(tenantId);
         if (insert.run(incidentId, tenantId, JSON.stringify(incident)) === 0)
           throw new GatewayError('CONFLICT', 'There is such an incident already.');
@@ -53,15 +48,14 @@ export function createEmbeddedIncidents(disk: Disk): IncidentStore {
         return { isNew: true, incident };
       }),
 
-    incidentById: async (tenantId, incidentId) => load(tenantId, incidentId),
+    incidentById: async (tenantId, incidentId) => table.find(tenantId, incidentId),
 
     listIncidents: async (tenantId, filter, page) => list(conditionsOf(tenantId, filter), page),
 
     changeIncident: (tenantId, incidentId, expectedStatus, change, event) =>
-      writeAudited(disk, event, () => {
-        const before = load(tenantId, incidentId);
-        return before && save(withChange(before, expectedStatus, change, event));
-      }),
+      writeAudited(disk, event, () =>
+        table.alter((before) => withChange(before, expectedStatus, change, event), tenantId, incidentId),
+      ),
   };
 }
 

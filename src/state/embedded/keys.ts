@@ -24,7 +24,7 @@ interface KeysOptions {
 
 export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOptions) {
   const { agents, known, onGone } = options;
-  const table = new KeyTable(db);
+  const table = createKeyTable(db);
 
   function checkNew(key: KeyRecord): void {
     const { tenantId, keyId, agentId, parentKeyId } = key;
@@ -78,62 +78,45 @@ export function createEmbeddedKeys({ db, commits, audit }: Disk, options: KeysOp
   };
 }
 
-class KeyTable {
-  readonly list;
-  /** Tells whether the parent may have one more child, and counts it. */
-  readonly hasRoom;
-  readonly #byId;
-  readonly #among;
-  readonly #insert;
-  readonly #update;
-  readonly #removeEnded;
+function createKeyTable(db: Database) {
+  const list = createListing(db, {
+    table: 'keys',
+    order: ['created_at_ms', 'key_id'],
+    ...records<KeyRecord>(),
+  });
+  const children = db.prepare(
+    'SELECT count(*) AS held FROM keys WHERE parent_key_id = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?',
+  );
+  const byId = db.prepare('SELECT record FROM keys WHERE tenant_id = ? AND key_id = ?');
+  const among = db.prepare(
+    'SELECT key_id FROM keys WHERE tenant_id = ? AND key_id IN (SELECT value FROM json_each(?))',
+  );
+  const insert = db.prepare(
+    'INSERT INTO keys (key_id, hash, tenant_id, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
+  );
+  const update = db.prepare('UPDATE keys SET record = ? WHERE key_id = ?');
+  const removeEnded = db.prepare(`
+    DELETE FROM keys WHERE key_id IN (
+      SELECT key_id FROM keys WHERE tenant_id = ? AND type = 'ephemeral' AND expires_at_ms <= ? LIMIT ${endedPerKey}
+    ) RETURNING record
+  `);
 
-  constructor(db: Database) {
-    this.list = createListing(db, {
-      table: 'keys',
-      order: ['created_at_ms', 'key_id'],
-      ...records<KeyRecord>(),
-    });
-    const children = db.prepare(
-      'SELECT count(*) AS held FROM keys WHERE parent_key_id = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?',
-    );
-    this.hasRoom = createRoom(childrenMax, (keyId, nowMs) => Number(children.get(keyId, nowMs)?.['held']));
-    this.#byId = db.prepare('SELECT record FROM keys WHERE tenant_id = ? AND key_id = ?');
-    this.#among = db.prepare(
-      'SELECT key_id FROM keys WHERE tenant_id = ? AND key_id IN (SELECT value FROM json_each(?))',
-    );
-    this.#insert = db.prepare(
-      'INSERT INTO keys (key_id, hash, tenant_id, record) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
-    );
-    this.#update = db.prepare('UPDATE keys SET record = ? WHERE key_id = ?');
-    this.#removeEnded = db.prepare(`
-      DELETE FROM keys WHERE key_id IN (
-        SELECT key_id FROM keys WHERE tenant_id = ? AND type = 'ephemeral' AND expires_at_ms <= ? LIMIT ${endedPerKey}
-      ) RETURNING record
-    `);
-  }
-
-  find(tenantId: string, keyId: string): KeyRecord | undefined {
-    return rowToRecord<KeyRecord>(this.#byId.get(tenantId, keyId));
-  }
-
-  among(tenantId: string, keyIds: readonly string[]): ReadonlySet<string> {
-    const rows = this.#among.all(tenantId, JSON.stringify(keyIds));
-    return new Set(rows.map((row) => String(row['key_id'])));
-  }
-
-  /** Adds a key; returns false where its id or its hash is taken. */
-  add(key: KeyRecord): boolean {
-    return this.#insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) > 0;
-  }
-
-  save(key: KeyRecord): void {
-    this.#update.run(JSON.stringify(key), key.keyId);
-  }
-
-  /** Removes some ephemeral keys that ended long ago when another one is added, and returns them. */
-  takeEnded({ type, tenantId, createdAtMs }: KeyRecord): readonly KeyRecord[] {
-    if (type !== 'ephemeral') return [];
-    return this.#removeEnded.all(tenantId, createdAtMs - endedKeptMs).map(recordOf<KeyRecord>);
-  }
+  return {
+    list,
+    /** Tells whether the parent may have one more child, and counts it. */
+    hasRoom: createRoom(childrenMax, (keyId, nowMs) => Number(children.get(keyId, nowMs)?.['held'])),
+    find: (tenantId: string, keyId: string) => rowToRecord<KeyRecord>(byId.get(tenantId, keyId)),
+    among(tenantId: string, keyIds: readonly string[]): ReadonlySet<string> {
+      const rows = among.all(tenantId, JSON.stringify(keyIds));
+      return new Set(rows.map((row) => String(row['key_id'])));
+    },
+    /** Adds a key; returns false where its id or its hash is taken. */
+    add: (key: KeyRecord): boolean => insert.run(key.keyId, key.hash, key.tenantId, JSON.stringify(key)) > 0,
+    save: (key: KeyRecord) => update.run(JSON.stringify(key), key.keyId),
+    /** Removes some ephemeral keys that ended long ago when another one is added, and returns them. */
+    takeEnded({ type, tenantId, createdAtMs }: KeyRecord): readonly KeyRecord[] {
+      if (type !== 'ephemeral') return [];
+      return removeEnded.all(tenantId, createdAtMs - endedKeptMs).map(recordOf<KeyRecord>);
+    },
+  };
 }

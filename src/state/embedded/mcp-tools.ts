@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { kept } from '../../util/kept.ts';
 import { createCache } from '../cache.ts';
 import { accept, concernsOf, mcpServerId, rememberToolList, serversMax } from '../rules/mcp-tools.ts';
@@ -5,7 +6,7 @@ import type { McpCall, McpServer, McpToolStore, StandingConcern } from '../store
 import { createBound } from './bound.ts';
 import { type Disk, writeAudited } from './disk.ts';
 import { createListing, records } from './listing.ts';
-import { parseStored, type Row } from './sqlite.ts';
+import { createRecordTable } from './record-table.ts';
 
 /** Keeps the tools that MCP servers have listed. Concerns about them are answered from memory. */
 export type McpTools = ReturnType<typeof createEmbeddedMcpTools>;
@@ -14,11 +15,7 @@ const cachedMax = 16_384;
 
 export function createEmbeddedMcpTools(disk: Disk) {
   const { db, commits } = disk;
-  const byId = db.prepare('SELECT record FROM mcp_servers WHERE tenant_id = ? AND server_id = ?');
-  const upsert = db.prepare(`
-    INSERT INTO mcp_servers (server_id, tenant_id, record) VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET record = excluded.record
-  `);
+  const table = createRecordTable<McpServer>(db, 'mcp_servers', ['tenant_id', 'server_id']);
   const order = ['seen_at_ms', 'server_id'] as const;
   const list = createListing(db, { table: 'mcp_servers', order, ...records<McpServer>() });
   const makeRoom = createBound(db, { table: 'mcp_servers', order, most: serversMax });
@@ -28,17 +25,17 @@ export function createEmbeddedMcpTools(disk: Disk) {
   const learn = ({ serverId, concerns: standing }: McpServer): void => concerns.set(serverId, standing);
 
   const standingConcerns = (tenantId: string, serverId: string): readonly StandingConcern[] =>
-    kept(concerns, serverId, () => parse(textOf(byId.get(tenantId, serverId)))?.concerns ?? []);
+    kept(concerns, serverId, () => table.find(tenantId, serverId)?.concerns ?? []);
 
   const store: McpToolStore = {
     async rememberTools(sighting) {
       const { tenantId, server } = sighting;
       const work = () => {
-        const before = textOf(byId.get(tenantId, server.serverId));
-        const remembered = rememberToolList(parse(before), sighting);
-        const text = JSON.stringify(remembered.server);
-        if (before === undefined) makeRoom(tenantId);
-        if (text !== before) upsert.run(server.serverId, tenantId, text);
+        const before = table.find(tenantId, server.serverId);
+        const remembered = rememberToolList(before, sighting);
+        if (!before) makeRoom(tenantId);
+        if (!isDeepStrictEqual(remembered.server, before))
+          table.put(remembered.server, tenantId, server.serverId);
         return remembered;
       };
       const { drift } = await commits.write(work, (it) => learn(it.server));
@@ -48,13 +45,7 @@ export function createEmbeddedMcpTools(disk: Disk) {
     listMcpServers: async (tenantId, page) => list([['tenant_id = ?', tenantId]], page),
 
     acceptTools(tenantId, serverId, tools, event) {
-      const work = () => {
-        const before = parse(textOf(byId.get(tenantId, serverId)));
-        if (!before) return undefined;
-        const accepted = accept(before, tools);
-        upsert.run(serverId, tenantId, JSON.stringify(accepted));
-        return accepted;
-      };
+      const work = () => table.alter((server) => accept(server, tools), tenantId, serverId);
       return writeAudited(disk, event, work, (it) => it && learn(it));
     },
   };
@@ -65,7 +56,3 @@ export function createEmbeddedMcpTools(disk: Disk) {
       concernsOf(standingConcerns(tenantId, mcpServerId(tenantId, call.origin)), call, nowMs),
   };
 }
-
-const textOf = (row: Row | undefined): string | undefined => row && String(row['record']);
-const parse = (text: string | undefined): McpServer | undefined =>
-  text === undefined ? undefined : parseStored<McpServer>(text);

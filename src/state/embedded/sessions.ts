@@ -1,36 +1,29 @@
 import { liveSessions, sessionsToEnd } from '../rules/sessions.ts';
 import type { SessionRecord, SessionStore } from '../store.ts';
 import { type Disk, writeAudited } from './disk.ts';
-import { recordOf, rowToRecord } from './sqlite.ts';
+import { createRecordTable } from './record-table.ts';
 
 export function createEmbeddedSessions(disk: Disk): SessionStore {
   const { db, commits, audit } = disk;
-  const ofTenant = db.prepare('SELECT record FROM sessions WHERE tenant_id = ?');
-  const byId = db.prepare('SELECT record FROM sessions WHERE tenant_id = ? AND session_id = ?');
-  const put = db.prepare('INSERT OR REPLACE INTO sessions (tenant_id, session_id, record) VALUES (?, ?, ?)');
-  const remove = db.prepare('DELETE FROM sessions WHERE tenant_id = ? AND session_id = ?');
-  const all = (tenantId: string) => ofTenant.all(tenantId).map(recordOf<SessionRecord>);
-  const find = (tenantId: string, sessionId: string) =>
-    rowToRecord<SessionRecord>(byId.get(tenantId, sessionId));
-  const save = (session: SessionRecord): void =>
-    void put.run(session.tenantId, session.sessionId, JSON.stringify(session));
+  const table = createRecordTable<SessionRecord>(db, 'sessions', ['tenant_id', 'session_id']);
 
   return {
     addSession: (session, event) =>
       commits.write(() => {
         const { tenantId } = session;
-        for (const { sessionId } of sessionsToEnd(all(tenantId), session)) remove.run(tenantId, sessionId);
-        save(session);
+        for (const ended of sessionsToEnd(table.list(tenantId), session))
+          table.remove(tenantId, ended.sessionId);
+        table.put(session, tenantId, session.sessionId);
         audit.append(event);
       }),
-    sessionById: find,
-    listSessions: async (tenantId, nowMs) => liveSessions(all(tenantId), nowMs),
+    sessionById: table.find,
+    listSessions: async (tenantId, nowMs) => liveSessions(table.list(tenantId), nowMs),
     touchSession: (tenantId, sessionId, nowMs) =>
       commits.write(() => {
-        const standing = find(tenantId, sessionId);
-        if (standing && standing.seenAtMs < nowMs) save({ ...standing, seenAtMs: nowMs });
+        const touch = (it: SessionRecord) => (it.seenAtMs < nowMs ? { ...it, seenAtMs: nowMs } : undefined);
+        table.alter(touch, tenantId, sessionId);
       }),
     endSession: (tenantId, sessionId, event) =>
-      writeAudited(disk, event, () => remove.run(tenantId, sessionId) > 0),
+      writeAudited(disk, event, () => table.remove(tenantId, sessionId)),
   };
 }

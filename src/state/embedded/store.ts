@@ -22,6 +22,7 @@ import { createEmbeddedKeys } from './keys.ts';
 import { KnownKeys } from './known-keys.ts';
 import { createEmbeddedMcpTools } from './mcp-tools.ts';
 import { createEmbeddedNotices } from './notices/notices.ts';
+import { createEmbeddedTold } from './notices/told.ts';
 import { createEmbeddedPolicies } from './policies.ts';
 import { createResponseScans } from './response-scans.ts';
 import { Retention } from './retention.ts';
@@ -29,7 +30,6 @@ import { createEmbeddedRoutes } from './routes.ts';
 import { createEmbeddedSessions } from './sessions.ts';
 import { openDatabase, refuseNewer, type Statement, schemaVersion, toStateError } from './sqlite.ts';
 import { createEmbeddedSuspensions } from './suspensions.ts';
-import { createEmbeddedTold } from './told.ts';
 import { Traces } from './traces/traces.ts';
 
 /*

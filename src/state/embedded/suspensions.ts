@@ -1,6 +1,7 @@
 import type { SuspensionStore, TenantSuspension } from '../store.ts';
 import type { Disk } from './disk.ts';
-import { recordOf, rowToRecord } from './sqlite.ts';
+import { createRecordTable } from './record-table.ts';
+import { recordOf } from './sqlite.ts';
 
 /**
  * Keeps suspensions of whole tenants. All of them are in memory, so that the hot path may ask for each call.
@@ -9,9 +10,7 @@ export type Suspensions = ReturnType<typeof createEmbeddedSuspensions>;
 
 export function createEmbeddedSuspensions({ db, commits, audit }: Disk) {
   const all = db.prepare('SELECT record FROM suspensions');
-  const insert = db.prepare('INSERT INTO suspensions (tenant_id, record) VALUES (?, ?)');
-  const remove = db.prepare('DELETE FROM suspensions WHERE tenant_id = ?');
-  const byId = db.prepare('SELECT record FROM suspensions WHERE tenant_id = ?');
+  const table = createRecordTable<TenantSuspension>(db, 'suspensions', ['tenant_id']);
   const held = new Map(
     all
       .all()
@@ -27,17 +26,16 @@ export function createEmbeddedSuspensions({ db, commits, audit }: Disk) {
     suspendTenant(suspension, event) {
       const { tenantId } = suspension;
       const work = (): TenantSuspension => {
-        const standing = rowToRecord<TenantSuspension>(byId.get(tenantId));
-        if (!standing) insert.run(tenantId, JSON.stringify(suspension));
+        const standing = table.find(tenantId) ?? table.put(suspension, tenantId);
         audit.append(event);
-        return standing ?? suspension;
+        return standing;
       };
       return commits.write(work, (standing) => held.set(tenantId, standing));
     },
 
     async reactivateTenant(tenantId, event) {
       const work = (): void => {
-        remove.run(tenantId);
+        table.remove(tenantId);
         audit.append(event);
       };
       await commits.write(work, () => held.delete(tenantId));

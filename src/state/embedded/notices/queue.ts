@@ -27,18 +27,24 @@ import type {
   Settlement,
 } from '../../store.ts';
 import type { Database } from '../sqlite.ts';
-import { ChannelTable, MessageTable, PlacingTable, type StoredMessage, toQueued } from './tables.ts';
+import {
+  createChannelTable,
+  createMessageTable,
+  createPlacingTable,
+  type StoredMessage,
+  toQueued,
+} from './tables.ts';
 
 /** Changes the queue, in the running transaction. `notice-queue.ts` decides; the tables only store. */
 export class Queue {
-  readonly messages: MessageTable;
-  readonly channels: ChannelTable;
-  readonly #placing: PlacingTable;
+  readonly messages;
+  readonly channels;
+  readonly #placing;
 
   constructor(db: Database) {
-    this.messages = new MessageTable(db);
-    this.channels = new ChannelTable(db);
-    this.#placing = new PlacingTable(db);
+    this.messages = createMessageTable(db);
+    this.channels = createChannelTable(db);
+    this.#placing = createPlacingTable(db);
   }
 
   enqueue(notices: readonly NewNotice[], nowMs: number): void {
@@ -64,7 +70,7 @@ export class Queue {
     const channel = this.channels.find(name) ?? newChannel(owner);
     const dropped = channel.dropped + (placing.kind === 'dropped' ? 1 : 0);
     if (placing.kind === 'dropped' || !this.channels.find(name))
-      this.channels.save(name, { ...channel, dropped });
+      this.channels.put({ ...channel, dropped }, name);
     if (placing.kind === 'joined' && last)
       this.messages.save(last.id, last.dueAtMs, withNotice(last.record, notice));
     if (placing.kind !== 'new') return;
@@ -90,7 +96,7 @@ export class Queue {
     const channel = withClaim(this.channels.find(name) ?? newChannel(owner), claim, nowMs);
     const due = this.messages.due(name, nowMs, claimable(channel, claim, nowMs));
     const isEmpty = due.length === 0;
-    this.channels.save(name, isEmpty ? channel : afterClaim(channel, claim, due.length, nowMs, leaseMs));
+    this.channels.put(isEmpty ? channel : afterClaim(channel, claim, due.length, nowMs, leaseMs), name);
     return due.map((it) => {
       const claimed = claimedMessage(it.record);
       this.messages.save(it.id, nowMs + leaseMs, claimed);
@@ -103,7 +109,7 @@ export class Queue {
     const message = this.messages.findWaiting(id);
     if (!message || !isClaimOf(message.record, settlement)) return false;
     const { channel, owner } = message.record;
-    this.channels.save(channel, afterOutcome(this.channels.find(channel) ?? newChannel(owner), settlement));
+    this.channels.put(afterOutcome(this.channels.find(channel) ?? newChannel(owner), settlement), channel);
     if (outcome.kind === 'delivered') this.messages.remove(id);
     else if (outcome.kind === 'dead') this.#bury(message, nowMs, outcome.reason);
     else if (outcome.kind === 'retry') this.messages.save(id, outcome.dueAtMs, message.record);
@@ -122,7 +128,7 @@ export class Queue {
     const due = this.messages.due(name, dueBeforeMs, limit);
     for (const it of due) this.#bury(it, nowMs, reason);
     const isEmpty = this.messages.countWaiting(name) + this.messages.countDead(name) === 0;
-    if (onlyIf !== 'failing' && isEmpty) this.channels.drop(name);
+    if (onlyIf !== 'failing' && isEmpty) this.channels.remove(name);
     return due.length;
   }
 

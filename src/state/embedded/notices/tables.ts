@@ -6,7 +6,8 @@ import {
   type Window,
 } from '../../rules/notice-queue.ts';
 import type { DeadFilter, DeadMessage, Page, Paged, QueuedMessage } from '../../store.ts';
-import { type Condition, createListing } from '../listing.ts';
+import { createListing, given } from '../listing.ts';
+import { createRecordTable } from '../record-table.ts';
 import { type Database, type Row, recordOf, rowToRecord } from '../sqlite.ts';
 
 /** A row of `notice_messages`. */
@@ -20,103 +21,72 @@ export interface StoredMessage {
 }
 
 /** Keeps the messages of the queue: those that wait, and those that were given up. */
-export class MessageTable {
-  readonly #byId;
-  readonly #insert;
-  readonly #update;
-  readonly #remove;
-  readonly #due;
-  readonly #anyDue;
-  readonly #waiting;
-  readonly #dead;
-  readonly #trimDead;
-  readonly #listDead;
+export function createMessageTable(db: Database) {
+  const ofChannel = 'FROM notice_messages WHERE channel = ? AND dead_at_ms IS';
+  const byId = db.prepare('SELECT * FROM notice_messages WHERE id = ?');
+  const insert = db.prepare(`
+    INSERT INTO notice_messages (id, channel, owner, due_at_ms, record, body) VALUES (?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO NOTHING
+  `);
+  const update = db.prepare(
+    'UPDATE notice_messages SET due_at_ms = ?, dead_at_ms = ?, record = ? WHERE id = ?',
+  );
+  const remove = db.prepare('DELETE FROM notice_messages WHERE id = ?');
+  const due = db.prepare(`SELECT * ${ofChannel} NULL AND due_at_ms <= ? ORDER BY due_at_ms, id LIMIT ?`);
+  const anyDue = db.prepare(`SELECT 1 AS one ${ofChannel} NULL AND due_at_ms <= ? LIMIT 1`);
+  const waiting = db.prepare(`SELECT count(*) AS held ${ofChannel} NULL`);
+  const dead = db.prepare(`SELECT count(*) AS held ${ofChannel} NOT NULL`);
+  const trimDead = db.prepare(`
+    DELETE FROM notice_messages WHERE id IN (
+      SELECT id ${ofChannel} NOT NULL ORDER BY dead_at_ms DESC, id DESC LIMIT -1 OFFSET ${deadMax}
+    )
+  `);
+  const listDead = createListing(db, {
+    table: 'notice_messages',
+    order: ['dead_at_ms', 'id'],
+    columns: '*',
+    toItem: (row) => toDead(toStored(row)),
+  });
 
-  constructor(db: Database) {
-    const ofChannel = 'FROM notice_messages WHERE channel = ? AND dead_at_ms IS';
-    this.#byId = db.prepare('SELECT * FROM notice_messages WHERE id = ?');
-    this.#insert = db.prepare(`
-      INSERT INTO notice_messages (id, channel, owner, due_at_ms, record, body) VALUES (?, ?, ?, ?, ?, ?)
-      ON CONFLICT DO NOTHING
-    `);
-    this.#update = db.prepare(
-      'UPDATE notice_messages SET due_at_ms = ?, dead_at_ms = ?, record = ? WHERE id = ?',
-    );
-    this.#remove = db.prepare('DELETE FROM notice_messages WHERE id = ?');
-    this.#due = db.prepare(`SELECT * ${ofChannel} NULL AND due_at_ms <= ? ORDER BY due_at_ms, id LIMIT ?`);
-    this.#anyDue = db.prepare(`SELECT 1 AS one ${ofChannel} NULL AND due_at_ms <= ? LIMIT 1`);
-    this.#waiting = db.prepare(`SELECT count(*) AS held ${ofChannel} NULL`);
-    this.#dead = db.prepare(`SELECT count(*) AS held ${ofChannel} NOT NULL`);
-    this.#trimDead = db.prepare(`
-      DELETE FROM notice_messages WHERE id IN (
-        SELECT id ${ofChannel} NOT NULL ORDER BY dead_at_ms DESC, id DESC LIMIT -1 OFFSET ${deadMax}
-      )
-    `);
-    this.#listDead = createListing(db, {
-      table: 'notice_messages',
-      order: ['dead_at_ms', 'id'],
-      columns: '*',
-      toItem: (row) => toDead(toStored(row)),
-    });
-  }
-
-  find(id: string): StoredMessage | undefined {
-    const row = this.#byId.get(id);
+  function find(id: string): StoredMessage | undefined {
+    const row = byId.get(id);
     return row && toStored(row);
   }
 
-  /** Returns the message if it waits; undefined otherwise. */
-  findWaiting(id: string): StoredMessage | undefined {
-    const found = this.find(id);
-    return found?.deadAtMs === null ? found : undefined;
-  }
-
-  /** Adds a message; returns false where there is one with this id. */
-  add(id: string, dueAtMs: number, record: MessageRecord, body: string): boolean {
-    const { channel, owner } = record;
-    return this.#insert.run(id, channel, owner, dueAtMs, JSON.stringify(record), body) > 0;
-  }
-
-  save(id: string, dueAtMs: number, record: MessageRecord): void {
-    this.#update.run(dueAtMs, null, JSON.stringify(record), id);
-  }
-
-  /** Marks a message as dead. Each channel keeps its last `deadMax`. */
-  bury(id: string, nowMs: number, record: MessageRecord): void {
-    this.#update.run(nowMs, nowMs, JSON.stringify(record), id);
-    this.#trimDead.run(record.channel);
-  }
-
-  remove(id: string): void {
-    this.#remove.run(id);
-  }
-
-  due(channel: string, nowMs: number, limit: number): StoredMessage[] {
-    return this.#due.all(channel, nowMs, limit).map(toStored);
-  }
-
-  hasDue(channel: string, nowMs: number): boolean {
-    return this.#anyDue.get(channel, nowMs) !== undefined;
-  }
-
-  countWaiting(channel: string): number {
-    return Number(this.#waiting.get(channel)?.['held']);
-  }
-
-  countDead(channel: string): number {
-    return Number(this.#dead.get(channel)?.['held']);
-  }
-
-  listDead({ owner, channel }: DeadFilter, page: Page): Paged<DeadMessage> {
-    const conditions: Condition[] = [['dead_at_ms > ?', 0]];
-    if (owner !== undefined) {
+  return {
+    find,
+    /** Returns the message if it waits; undefined otherwise. */
+    findWaiting(id: string): StoredMessage | undefined {
+      const found = find(id);
+      return found?.deadAtMs === null ? found : undefined;
+    },
+    /** Adds a message; returns false where there is one with this id. */
+    add: (id: string, dueAtMs: number, record: MessageRecord, body: string): boolean =>
+      insert.run(id, record.channel, record.owner, dueAtMs, JSON.stringify(record), body) > 0,
+    save: (id: string, dueAtMs: number, record: MessageRecord) =>
+      update.run(dueAtMs, null, JSON.stringify(record), id),
+    /** Marks a message as dead. Each channel keeps its last `deadMax`. */
+    bury(id: string, nowMs: number, record: MessageRecord): void {
+      update.run(nowMs, nowMs, JSON.stringify(record), id);
+      trimDead.run(record.channel);
+    },
+    remove: (id: string) => remove.run(id),
+    due: (channel: string, nowMs: number, limit: number) => due.all(channel, nowMs, limit).map(toStored),
+    hasDue: (channel: string, nowMs: number): boolean => anyDue.get(channel, nowMs) !== undefined,
+    countWaiting: (channel: string) => Number(waiting.get(channel)?.['held']),
+    countDead: (channel: string) => Number(dead.get(channel)?.['held']),
+    listDead({ owner, channel }: DeadFilter, page: Page): Paged<DeadMessage> {
       // A channel may have belonged to another tenant before.
-      conditions.push(['owner = ?', owner]);
-      conditions.push([`channel IN (SELECT name FROM notice_channels WHERE ${ownerOfChannel} = ?)`, owner]);
-    }
-    if (channel !== undefined) conditions.push(['channel = ?', channel]);
-    return this.#listDead(conditions, page);
-  }
+      const isOwn = `channel IN (SELECT name FROM notice_channels WHERE ${ownerOfChannel} = ?)`;
+      const asked = given(
+        ['dead_at_ms > ?', 0],
+        ['owner = ?', owner],
+        [isOwn, owner],
+        ['channel = ?', channel],
+      );
+      return listDead(asked, page);
+    },
+  };
 }
 
 const ownerOfChannel = "json_extract(notice_channels.record, '$.owner')";
@@ -141,77 +111,33 @@ export const toDead = (stored: StoredMessage): DeadMessage => ({
 });
 
 /** Keeps the health of each channel, by name. */
-export class ChannelTable {
-  readonly #find;
-  readonly #all;
-  readonly #put;
-  readonly #drop;
-
-  constructor(db: Database) {
-    this.#find = db.prepare('SELECT record FROM notice_channels WHERE name = ?');
-    this.#all = db.prepare('SELECT name, record FROM notice_channels ORDER BY name');
-    this.#put = db.prepare(`
-      INSERT INTO notice_channels (name, record) VALUES (?, ?) ON CONFLICT DO UPDATE SET record = excluded.record
-    `);
-    this.#drop = db.prepare('DELETE FROM notice_channels WHERE name = ?');
-  }
-
-  find(name: string): ChannelRecord | undefined {
-    return rowToRecord<ChannelRecord>(this.#find.get(name));
-  }
-
-  all(): (readonly [name: string, record: ChannelRecord])[] {
-    return this.#all.all().map((row) => [String(row['name']), recordOf<ChannelRecord>(row)]);
-  }
-
-  save(name: string, record: ChannelRecord): void {
-    this.#put.run(name, JSON.stringify(record));
-  }
-
-  drop(name: string): void {
-    this.#drop.run(name);
-  }
+export function createChannelTable(db: Database) {
+  const all = db.prepare('SELECT name, record FROM notice_channels ORDER BY name');
+  return {
+    ...createRecordTable<ChannelRecord>(db, 'notice_channels', ['name']),
+    all: () => all.all().map((row) => [String(row['name']), recordOf<ChannelRecord>(row)] as const),
+  };
 }
 
 /** Keeps the windows of digests, and the ids of notices that came lately. */
-export class PlacingTable {
-  readonly #window;
-  readonly #putWindow;
-  readonly #dropWindows;
-  readonly #remember;
-  readonly #forget;
-
-  constructor(db: Database) {
-    this.#window = db.prepare('SELECT record FROM notice_windows WHERE name = ?');
-    this.#putWindow = db.prepare(`
-      INSERT INTO notice_windows (name, ends_at_ms, record) VALUES (?, ?, ?)
-      ON CONFLICT DO UPDATE SET ends_at_ms = excluded.ends_at_ms, record = excluded.record
-    `);
-    this.#dropWindows = db.prepare('DELETE FROM notice_windows WHERE ends_at_ms <= ?');
-    this.#remember = db.prepare('INSERT INTO notice_ids (notice_id) VALUES (?) ON CONFLICT DO NOTHING');
-    this.#forget = db.prepare(
-      `DELETE FROM notice_ids WHERE place <= (SELECT max(place) FROM notice_ids) - ${noticeIdsMax}`,
-    );
-  }
-
-  window(name: string): Window | undefined {
-    return rowToRecord<Window>(this.#window.get(name));
-  }
-
-  saveWindow(name: string, endsAtMs: number, window: Window): void {
-    this.#putWindow.run(name, endsAtMs, JSON.stringify(window));
-  }
-
-  dropWindows(nowMs: number): void {
-    this.#dropWindows.run(nowMs);
-  }
-
-  /** Remembers a notice; returns false where it came before. */
-  remember(noticeId: string): boolean {
-    return this.#remember.run(noticeId) > 0;
-  }
-
-  forgetOldest(): void {
-    this.#forget.run();
-  }
+export function createPlacingTable(db: Database) {
+  const window = db.prepare('SELECT record FROM notice_windows WHERE name = ?');
+  const putWindow = db.prepare(`
+    INSERT INTO notice_windows (name, ends_at_ms, record) VALUES (?, ?, ?)
+    ON CONFLICT DO UPDATE SET ends_at_ms = excluded.ends_at_ms, record = excluded.record
+  `);
+  const dropWindows = db.prepare('DELETE FROM notice_windows WHERE ends_at_ms <= ?');
+  const remember = db.prepare('INSERT INTO notice_ids (notice_id) VALUES (?) ON CONFLICT DO NOTHING');
+  const forgetOldest = db.prepare(
+    `DELETE FROM notice_ids WHERE place <= (SELECT max(place) FROM notice_ids) - ${noticeIdsMax}`,
+  );
+  return {
+    window: (name: string) => rowToRecord<Window>(window.get(name)),
+    saveWindow: (name: string, endsAtMs: number, it: Window) =>
+      putWindow.run(name, endsAtMs, JSON.stringify(it)),
+    dropWindows: (nowMs: number) => dropWindows.run(nowMs),
+    /** Remembers a notice; returns false where it came before. */
+    remember: (noticeId: string): boolean => remember.run(noticeId) > 0,
+    forgetOldest: () => forgetOldest.run(),
+  };
 }

@@ -1,7 +1,7 @@
-import { readEntry } from '../rules/audit-entry.ts';
-import { isAlertNews } from '../rules/limits.ts';
-import type { NoticeSources } from '../store.ts';
-import type { Disk } from './disk.ts';
+import { readEntry } from '../../rules/audit-entry.ts';
+import { isAlertNews } from '../../rules/limits.ts';
+import type { NoticeSources } from '../../store.ts';
+import type { Disk } from '../disk.ts';
 
 /** The limit of rows that are read at once. */
 const rowsMax = 500;
