@@ -1,12 +1,7 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { Listing } from '../api/answers.ts';
 import { AnswerError, type FieldMistake } from './connection/answer-error.ts';
-import {
-  type Client,
-  type CommonOptions,
-  type ListPage,
-  openClient,
-  type UrlQuery,
-} from './connection/client.ts';
+import { type Client, type CommonOptions, openClient, type UrlQuery } from './connection/client.ts';
 import type { Speaker } from './connection/secrets.ts';
 import { type NamedBy, wholeId } from './connection/whole-id.ts';
 import { note, print, printable, terminal, toFacts, toJson, toTable } from './output.ts';
@@ -25,7 +20,7 @@ export interface CliCommand<Options> {
   /** Shows one thing: with `--json` all of it, else its fields, a line each. */
   show(answer: Answer, fields?: readonly string[]): Promise<void>;
   /** Shows one page: with `--json` as it is, else as a table. Says how to get the next page. */
-  showPage(page: ListPage<Answer>, columns: readonly string[]): Promise<void>;
+  showPage(page: Listing<Answer>, columns: readonly string[]): Promise<void>;
   /** Says what was done, in a sentence; with `--json` what was answered. */
   tell(answer: Answer, sentence: string): Promise<void>;
 }
@@ -133,7 +128,7 @@ export const showList = <Options extends PageOptions, Item extends Answer = Answ
 ) =>
   asks<Options>(async ({ client, operands, options, showPage }) => {
     const query = { ...askPage(options), ...more.query?.(options) };
-    const page = await client.get<Partial<ListPage<Item>>>(apiPath(path, ...operands), query);
+    const page = await client.get<Partial<Listing<Item>>>(apiPath(path, ...operands), query);
     const { items = [], next_cursor = null } = page;
     const rows = more.toRow && !options.json ? items.map(more.toRow) : items;
     await showPage({ ...page, items: rows, next_cursor }, columns);

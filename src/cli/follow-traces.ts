@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, ListPage } from './connection/client.ts';
+import type { Listing, TraceRow } from '../api/answers.ts';
+import type { Client } from './connection/client.ts';
 import { note } from './output.ts';
-
-export type FollowedTrace = Readonly<Record<string, unknown>> & {
-  readonly trace_id: string;
-  readonly at: string;
-};
 
 type Filter = Readonly<Record<string, string | undefined>>;
 
@@ -24,9 +20,9 @@ export async function* followTraces(
   client: Client,
   filter: Filter,
   last: number,
-): AsyncGenerator<readonly FollowedTrace[]> {
+): AsyncGenerator<readonly TraceRow[]> {
   const seen = new Set<string>();
-  const fresh = (traces: readonly FollowedTrace[]): readonly FollowedTrace[] =>
+  const fresh = (traces: readonly TraceRow[]): readonly TraceRow[] =>
     traces.filter(({ trace_id }) => !seen.has(trace_id) && remember(seen, trace_id));
   let lastId: string | undefined;
   let isBegun = false;
@@ -35,7 +31,7 @@ export async function* followTraces(
       // The stream is open, so no trace is missed from here on.
       if (!isBegun && last > 0) {
         const query = { ...filter, limit: String(last) };
-        const { items } = await client.get<ListPage<FollowedTrace>>('/v1/traces', query);
+        const { items } = await client.get<Listing<TraceRow>>('/v1/traces', query);
         yield fresh(items).toReversed();
       }
       isBegun = true;
@@ -43,7 +39,7 @@ export async function* followTraces(
       if (event === 'end' && /"not_allowed"/.test(data))
         throw new Error('the key may not follow traces any more.');
       if (event !== 'trace') continue;
-      const trace = JSON.parse(data) as FollowedTrace;
+      const trace = JSON.parse(data) as TraceRow;
       lastId = trace.trace_id;
       yield fresh([trace]);
     }

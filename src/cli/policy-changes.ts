@@ -1,19 +1,11 @@
+import type { ListedPolicy } from '../api/answers.ts';
 import { type ComparedPolicy, diffPolicies, type PolicyChange, type RuleKeyChange } from '../policy/diff.ts';
 import type { Client } from './connection/client.ts';
 import { printable, toJson } from './output.ts';
 import { type FiledPolicy, labelOf } from './policy-files.ts';
 
-/** A policy as the control plane answers it. */
-export type Policy = Readonly<Record<string, unknown>> & {
-  readonly name: string;
-  readonly env_name: string | null;
-  readonly version: number;
-  readonly mode: ComparedPolicy['mode'];
-  readonly rules: ComparedPolicy['rules'];
-  readonly description: string;
-  /** The place of the policy. One of a `file` of the configuration cannot be applied. */
-  readonly source: 'api' | 'file';
-};
+/** A policy as the control plane answers it, whose rules are those of the language. */
+export type Policy = ListedPolicy & Pick<ComparedPolicy, 'rules'>;
 
 /** The policies in effect. */
 interface Standing {
@@ -45,7 +37,10 @@ export async function readStanding(
 export const changesFrom = ({ policies }: Standing, filed: readonly FiledPolicy[]): readonly PolicyChange[] =>
   diffPolicies(policies.map(toCompared), filed);
 
-const toCompared = ({ env_name: envName, ...policy }: Policy): ComparedPolicy => ({ ...policy, envName });
+const toCompared = ({ env_name: envName, ...policy }: Policy): ComparedPolicy => ({
+  ...policy,
+  envName,
+});
 
 /** Returns a change as JSON answers have it, with the keys of the API. */
 export const toChangeAnswer = ({ kind, name, envName, keys, rules }: PolicyChange): object => ({

@@ -1,19 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Approval, Listing } from '../api/answers.ts';
 import { apiPath } from './ask.ts';
 import { AnswerError } from './connection/answer-error.ts';
-import type { Client, ListPage } from './connection/client.ts';
+import type { Client } from './connection/client.ts';
 import { print, printable, toFacts } from './output.ts';
 
 /* `approval watch` shows one call after the other, each of which is decided with one key. */
 
-type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string };
-
 const pollMs = 2_000;
 /** Skipped calls that are remembered, so that they are not shown again; nobody skips as many. */
 const skippedMax = 10_000;
-const fields = ['approval_id', 'agent_name', 'method', 'url', 'tool_name', 'operation', 'reason_codes'];
-/** Whoever decides must see all that the call does. */
-const more = ['risk_band', 'risk_score', 'findings', 'body_preview', 'covers', 'expires_at'];
+const fields = [
+  ...(['approval_id', 'agent_name', 'method', 'url', 'tool_name', 'operation', 'reason_codes'] as const),
+  // Whoever decides must see all that the call does.
+  ...(['risk_band', 'risk_score', 'findings', 'body_preview', 'covers', 'expires_at'] as const),
+];
 const question = '[a]pprove once  approve for the [w]indow  [d]eny  [s]kip  [q]uit ';
 
 const decisions: Readonly<Record<string, { decision: string; scope?: string }>> = {
@@ -26,15 +27,15 @@ const decisions: Readonly<Record<string, { decision: string; scope?: string }>> 
 export async function watchApprovals(client: Client, once: boolean): Promise<void> {
   const skipped = new Set<string>();
   for (;;) {
-    const page = await client.get<ListPage<Approval>>('/v1/approvals', { status: 'pending', limit: '100' });
+    const page = await client.get<Listing<Approval>>('/v1/approvals', { status: 'pending', limit: '100' });
     const next = page.items.findLast((it) => !skipped.has(it.approval_id));
     if (!next) {
       if (once) return;
       await sleep(pollMs);
       continue;
     }
-    const shown = [...fields, ...more].filter((name) => next[name] !== undefined && next[name] !== null);
-    await print(`\n${toFacts(Object.fromEntries(shown.map((name) => [name, next[name]])))}${question}`);
+    const known = fields.filter((name) => next[name] !== undefined && next[name] !== null);
+    await print(`\n${toFacts(Object.fromEntries(known.map((name) => [name, next[name]])))}${question}`);
     const key = await readKey();
     await print(`${printable(key)}\n`);
     if (key === 'q') return;

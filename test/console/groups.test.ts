@@ -1,7 +1,7 @@
 import t from 'tap';
+import type { Approval } from '../../src/api/answers.ts';
 import { readExact } from '../../src/console/page/data/exact-json.ts';
 import { toGroups } from '../../src/console/page/data/groups.ts';
-import type { Approval } from '../../src/console/page/data/types.ts';
 
 /* What stands on one card of the console is decided with one key: no call may hide there behind another. */
 

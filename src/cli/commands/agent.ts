@@ -1,13 +1,8 @@
 import type { Command } from 'commander';
+import type { Agent, Listing, Suspension } from '../../api/answers.ts';
 import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { note as remark } from '../output.ts';
-
-type Agent = Readonly<Record<string, unknown>> & {
-  readonly agent_id: string;
-  readonly tenant_suspended: boolean;
-};
-type Tenant = Readonly<Record<string, unknown>> & { readonly tenant_id: string };
 
 interface MeasureOptions extends CommonOptions {
   readonly note?: string;
@@ -38,7 +33,7 @@ export function addAgent(program: Command): void {
 
   listCommand(group, 'list agents, newest first').action(
     asks<PageOptions>(async ({ client, options, showPage }) => {
-      const page = await client.get<ListPage<Agent>>('/v1/agents', askPage(options));
+      const page = await client.get<Listing<Agent>>('/v1/agents', askPage(options));
       await showPage(page, columns);
       if (page.items.some((it) => it.tenant_suspended))
         remark('All of them are suspended with their tenant.');
@@ -55,7 +50,7 @@ export function addAgent(program: Command): void {
             const { all: isOfAll = false, note } = options;
             if ((agentId === undefined) !== isOfAll) return misused('name an agent, or take them --all');
             if (ofAll && agentId === undefined) {
-              const tenant = await client.send<Tenant>('POST', `/v1/agents/${name}`, { note });
+              const tenant = await client.send<Suspension>('POST', `/v1/agents/${name}`, { note });
               return tell(tenant, `The agents of ${tenant.tenant_id} ${ofAll.done}.`);
             }
             const agent = await client.send<Agent>('POST', apiPath(`/v1/agents/?/${name}`, agentId), {

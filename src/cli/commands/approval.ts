@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import type { Approval } from '../../api/answers.ts';
 import {
   apiPath,
   asks,
@@ -10,8 +11,6 @@ import {
   showOne,
 } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
-
-type Approval = Readonly<Record<string, unknown>> & { readonly approval_id: string; readonly status: string };
 
 interface ListOptions extends PageOptions {
   readonly status?: string;

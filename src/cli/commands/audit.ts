@@ -1,30 +1,10 @@
 import type { Command } from 'commander';
+import type { AuditEntry, Listing, Usage } from '../../api/answers.ts';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command, listCommand, type PageOptions, showList } from '../ask.ts';
-import {
-  type Client,
-  type CommonOptions,
-  isAnswering,
-  type ListPage,
-  openClient,
-} from '../connection/client.ts';
+import { type Client, type CommonOptions, isAnswering, openClient } from '../connection/client.ts';
 import { note, print, printable, toJson } from '../output.ts';
-
-/** An entry of the log as the API answers it. */
-interface PublicEntry {
-  readonly tenant_id: string;
-  readonly seq: number;
-  readonly at: string;
-  readonly kind: string;
-  readonly operator: string;
-  readonly subject: string;
-  readonly details: Readonly<Record<string, unknown>>;
-  readonly previous: string;
-  readonly hash: string;
-}
-
-type ListedEntry = PublicEntry & Readonly<Record<string, unknown>>;
 
 interface VerifyOptions extends CommonOptions {
   readonly head?: string;
@@ -80,7 +60,7 @@ export function addAudit(program: Command): void {
     .option('--kind <name>', 'of this kind, as key.revoked')
     .option('--subject <id>', 'about this key, agent, approval or policy')
     .action(
-      showList<ListOptions, ListedEntry>('/v1/audit', columns, {
+      showList<ListOptions, AuditEntry>('/v1/audit', columns, {
         query: ({ kind, subject }) => ({ kind, subject }),
         toRow: (entry) => ({ ...entry, details: toJson(entry.details) }),
       }),
@@ -110,10 +90,9 @@ async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
 
 async function openAnswered(options: CommonOptions) {
   const client = await openClient(options);
-  const newest = await client.get<ListPage<PublicEntry>>(url, { limit });
+  const newest = await client.get<Listing<AuditEntry>>(url, { limit });
   // An empty log does not name its tenant.
-  const tenantId =
-    newest.items[0]?.tenant_id ?? (await client.get<{ tenant_id: string }>('/v1/usage')).tenant_id;
+  const tenantId = newest.items[0]?.tenant_id ?? (await client.get<Usage>('/v1/usage')).tenant_id;
   /** Yields the entries, oldest first. */
   const entries = () => oldestFirst(client, newest);
   return {
@@ -145,27 +124,27 @@ const url = '/v1/audit';
 const limit = '1000';
 
 /** Yields entries, oldest first. Pages come newest first, so all cursors are noted before they are used. */
-async function* oldestFirst(client: Client, newest: ListPage<PublicEntry>): AsyncGenerator<PublicEntry> {
+async function* oldestFirst(client: Client, newest: Listing<AuditEntry>): AsyncGenerator<AuditEntry> {
   const places: string[] = [];
   for (let cursor = newest.next_cursor; cursor !== null; ) {
     places.push(cursor);
-    ({ next_cursor: cursor } = await client.get<ListPage<PublicEntry>>(url, { limit, cursor }));
+    ({ next_cursor: cursor } = await client.get<Listing<AuditEntry>>(url, { limit, cursor }));
   }
   for (const cursor of places.reverse()) {
-    const { items } = await client.get<ListPage<PublicEntry>>(url, { limit, cursor });
+    const { items } = await client.get<Listing<AuditEntry>>(url, { limit, cursor });
     yield* items.toReversed();
   }
   yield* newest.items.toReversed();
 }
 
-async function* storedOf(entries: AsyncIterable<PublicEntry>): AsyncGenerator<StoredEntry> {
+async function* storedOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<StoredEntry> {
   for await (const { tenant_id: tenantId, at, seq, previous, hash, ...fields } of entries) {
     const event = { ...fields, tenantId, atMs: Date.parse(at) };
     yield { entry: toStoredEntry(event, seq, previous).entry, hash };
   }
 }
 
-async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<PublicEntry> {
+async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<AuditEntry> {
   for await (const row of rows) {
     const entry = parseEntry(row);
     if (!entry) throw new Error('an entry is none any more; "postern audit verify" says which.');

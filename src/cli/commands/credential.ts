@@ -1,6 +1,7 @@
 import { type Command, Option } from 'commander';
+import type { Credential, Listing, Rekeyed } from '../../api/answers.ts';
 import { apiPath, asks, type CliCommand, command, showList } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { readHidden, readInput } from '../input.ts';
 
 /*
@@ -17,19 +18,7 @@ interface SecretOptions extends CommonOptions {
   readonly file?: string;
 }
 
-type Credential = Readonly<Record<string, unknown>> & {
-  readonly name: string;
-  readonly type: string;
-  readonly source: 'vault' | 'file';
-};
-
 const types = ['bearer', 'basic', 'headers', 'query', 'oauth2_client_credentials', 'aws_sigv4'];
-interface Rekeyed extends Readonly<Record<string, unknown>> {
-  readonly rekeyed: number;
-  readonly unchanged: number;
-  readonly unreadable: readonly { readonly tenant_id: string; readonly name: string }[];
-}
-
 const secretBytesMax = 131_072;
 const columns = ['name', 'type', 'tenant_id', 'source', 'uses', 'last_used_at', 'changed_at'];
 
@@ -66,7 +55,7 @@ async function set(asking: CliCommand<SecretOptions>): Promise<void> {
 
 async function rotate(asking: CliCommand<SecretOptions>): Promise<void> {
   const [name] = asking.operands;
-  const { items } = await asking.client.get<ListPage<Credential>>('/v1/credentials');
+  const { items } = await asking.client.get<Listing<Credential>>('/v1/credentials');
   const standing = items.find((it) => it.name === name && it.source === 'vault');
   if (!standing) throw new Error(`there is no credential ${name} in the vault; "credential set" makes one.`);
   const credential = await put(asking, standing.type);

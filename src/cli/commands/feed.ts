@@ -1,7 +1,6 @@
 import type { Command } from 'commander';
+import type { Feed } from '../../api/answers.ts';
 import { apiPath, asks, command, showList } from '../ask.ts';
-
-type Feed = Readonly<Record<string, unknown>> & { readonly name: string; readonly status: string };
 
 const columns = ['name', 'status', 'indicators', 'dropped', 'age_seconds', 'origin', 'last_error'];
 

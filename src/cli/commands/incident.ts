@@ -1,15 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { FullIncident, Incident, TimelineEntry } from '../../api/answers.ts';
 import { apiPath, asks, type CliCommand, command, listCommand, type PageOptions, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { print, toTable } from '../output.ts';
-
-type Incident = Readonly<Record<string, unknown>> & { readonly incident_id: string; readonly status: string };
-
-type TimelineEntry = Readonly<Record<string, string | undefined>>;
-
-interface FullIncident extends Incident {
-  readonly timeline: readonly TimelineEntry[];
-}
 
 interface ListOptions extends PageOptions {
   readonly status?: string;
@@ -41,7 +34,7 @@ const timelineColumns = ['at', 'kind', 'by', 'what'];
 
 const toQuery = ({ status, agent: agent_id, severity }: ListOptions) => ({ status, agent_id, severity });
 
-const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry): TimelineEntry => ({
+const toRow = ({ trace_id, text, from, to, code, ...entry }: TimelineEntry) => ({
   ...entry,
   what: trace_id ?? text ?? (from === undefined ? '' : `${from} -> ${to}${code ? ` (${code})` : ''}`),
 });

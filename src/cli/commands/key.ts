@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
+import type { EphemeralKey, Key, Listing, MintedKey } from '../../api/answers.ts';
 import { keyDigest, newKeyText } from '../../core/key-text.ts';
 import {
   apiPath,
@@ -13,7 +14,7 @@ import {
   type PageOptions,
   showOne,
 } from '../ask.ts';
-import type { CommonOptions, ListPage } from '../connection/client.ts';
+import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toFacts, toJson } from '../output.ts';
 import { comingTime, spanArgument } from '../times.ts';
 
@@ -37,12 +38,6 @@ interface EphemeralOptions extends CommonOptions {
   readonly description?: string;
 }
 
-interface Ephemeral {
-  readonly key: string;
-  readonly ephemeral_id: string;
-  readonly expires_at: string;
-}
-
 interface EditOptions extends CommonOptions {
   readonly name?: string;
   readonly description?: string;
@@ -53,14 +48,6 @@ interface EditOptions extends CommonOptions {
 interface ListOptions extends PageOptions {
   readonly type?: string;
   readonly status?: string;
-}
-
-type Key = Readonly<Record<string, unknown>> & { readonly key_id: string };
-
-interface Minted {
-  readonly key: string;
-  readonly key_id: string;
-  readonly default_agent_id: string;
 }
 
 /** Forms in which a point in time may be written. */
@@ -115,7 +102,7 @@ export function addKey(program: Command): void {
 }
 
 async function mint({ client, options }: CliCommand<MintOptions>): Promise<void> {
-  const minted = await client.send<Minted>('POST', '/v1/keys', toRequest(options));
+  const minted = await client.send<MintedKey>('POST', '/v1/keys', toRequest(options));
   await print(`${options.json ? toJson(minted) : minted.key}\n`);
   if (!options.json) note(`It is ${minted.key_id}, of the agent ${minted.default_agent_id}.`);
 }
@@ -125,7 +112,7 @@ async function mintEphemeral({ client, options }: CliCommand<EphemeralOptions>):
   const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
   const scope = tools || verbs ? { tools, verbs } : undefined;
   const asked = { ttl_seconds: ttl, max_uses: maxUses, scope, description };
-  const made = await client.send<Ephemeral>('POST', '/v1/keys/ephemeral', asked);
+  const made = await client.send<EphemeralKey>('POST', '/v1/keys/ephemeral', asked);
   await print(`${options.json ? toJson(made) : made.key}\n`);
   if (!options.json) note(`It is ${made.ephemeral_id}, and ends at ${made.expires_at}.`);
 }
@@ -156,15 +143,11 @@ async function revoke({ client, operands, tell }: CliCommand<CommonOptions>): Pr
 async function list({ client, options, misused, showPage }: CliCommand<ListOptions>): Promise<void> {
   const { type, status, limit = limitDefault } = options;
   if (type === undefined && status === undefined)
-    return showPage(await client.get<ListPage<Key>>('/v1/keys', askPage(options)), columns);
+    return showPage(await client.get<Listing<Key>>('/v1/keys', askPage(options)), columns);
   if (options.cursor !== undefined) return misused('--cursor goes without --type and --status');
   const items: Key[] = [];
   for await (const page of client.pages<Key>('/v1/keys')) {
-    items.push(
-      ...page.filter(
-        (it) => (type ?? it['type']) === it['type'] && (status ?? it['status']) === it['status'],
-      ),
-    );
+    items.push(...page.filter((it) => (type ?? it.type) === it.type && (status ?? it.status) === it.status));
     if (items.length > limit) break;
   }
   await showPage({ items: items.slice(0, limit), next_cursor: null }, columns);

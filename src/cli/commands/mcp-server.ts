@@ -1,14 +1,7 @@
 import type { Command } from 'commander';
+import type { McpServer } from '../../api/answers.ts';
 import { apiPath, asks, collectTexts, command, listCommand, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
-
-interface Server {
-  readonly [field: string]: unknown;
-  readonly server_id: string;
-  readonly origin: string;
-  readonly lists: readonly { readonly tools: number }[];
-  readonly concerns: readonly { readonly tool: string; readonly kinds: readonly string[] }[];
-}
 
 interface AcceptOptions extends CommonOptions {
   readonly tool?: readonly string[];
@@ -17,7 +10,7 @@ interface AcceptOptions extends CommonOptions {
 const named = { path: '/v1/mcp-servers', field: 'server_id', noun: 'MCP server' };
 const columns = ['server_id', 'origin', 'tools', 'concerns', 'seen_at'];
 
-const toRow = ({ lists, concerns, ...server }: Server) => ({
+const toRow = ({ lists, concerns, ...server }: McpServer) => ({
   ...server,
   tools: lists.reduce((sum, it) => sum + it.tools, 0),
   concerns: concerns.map(({ tool, kinds }) => `${tool}: ${kinds.join(' ')}`),
@@ -41,7 +34,7 @@ export function addMcpServer(program: Command): void {
       asks<AcceptOptions>(
         async ({ client, operands, options, tell }) => {
           const path = apiPath('/v1/mcp-servers/?/accept', ...operands);
-          const server = await client.send<Server>('POST', path, { tools: options.tool });
+          const server = await client.send<McpServer>('POST', path, { tools: options.tool });
           await tell(server, `The tools of ${server.origin} are accepted.`);
         },
         { named },

@@ -1,20 +1,9 @@
 import type { Command } from 'commander';
+import type { Replayed, TestedChannel } from '../../api/answers.ts';
 import { apiPath, asks, command, listCommand, type PageOptions, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
 /** `postern notify` is for the channels that people are told by. */
-
-type Row = Readonly<Record<string, unknown>>;
-
-interface Tested extends Row {
-  readonly name: string;
-  readonly delivered: boolean;
-  readonly reason: string | null;
-}
-
-interface Replayed extends Row {
-  readonly replayed: number;
-}
 
 interface FailedOptions extends PageOptions {
   readonly channel?: string;
@@ -34,7 +23,7 @@ export function addNotify(program: Command): void {
     .argument('<name>', 'name, as notifications[] of the configuration has it')
     .action(
       asks(async ({ client, operands: [name], tell }) => {
-        const tested = await client.send<Tested>('POST', '/v1/notifications/test', { name });
+        const tested = await client.send<TestedChannel>('POST', '/v1/notifications/test', { name });
         if (!tested.delivered) throw new Error(`the test did not reach ${tested.name}: ${tested.reason}`);
         await tell(tested, `The test has reached ${tested.name}.`);
       }),

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError } from 'commander';
+import type { RiskReplay } from '../../api/answers.ts';
 import { asks, collectTexts, command, integerArgument } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 import { note, print, toJson, toTable } from '../output.ts';
@@ -14,19 +15,6 @@ interface ReplayOptions extends CommonOptions {
   readonly from?: string;
   readonly to?: string;
   readonly limit?: number;
-}
-
-interface Risk {
-  readonly risk_score: number;
-  readonly risk_band: string;
-}
-
-interface Replay {
-  readonly traces: number;
-  readonly undetermined: number;
-  readonly bands: { readonly before: Numbers; readonly after: Numbers };
-  readonly changed_total: number;
-  readonly changed: readonly { readonly trace_id: string; readonly before: Risk; readonly after: Risk }[];
 }
 
 /** Adds `postern risk`, which shows what weights and bands make of calls. */
@@ -45,7 +33,7 @@ export function addRisk(program: Command): void {
       asks<ReplayOptions>(async ({ client, options }) => {
         const { weights, bands, trace: trace_ids, agent: agent_id, from, to, limit } = options;
         const wanted = { weights, bands, trace_ids, agent_id, from, to, limit };
-        const replay = await client.send<Replay>('POST', '/v1/risk/replay', wanted);
+        const replay = await client.send<RiskReplay>('POST', '/v1/risk/replay', wanted);
         await print(options.json ? `${toJson(replay)}\n` : toText(replay));
         if (!options.json) note(summaryOf(replay));
       }),
@@ -53,7 +41,8 @@ export function addRisk(program: Command): void {
 }
 
 /** Returns a row for each band, then a row for each call whose risk changes. */
-function toText({ bands: { before, after }, changed }: Replay): string {
+function toText({ bands, changed }: RiskReplay): string {
+  const { before, after }: Readonly<Record<'before' | 'after', Numbers>> = bands;
   const perBand = Object.keys(before).map((band) => ({ band, before: before[band], after: after[band] }));
   const calls = changed.map((it) => ({
     call: it.trace_id,
@@ -64,9 +53,10 @@ function toText({ bands: { before, after }, changed }: Replay): string {
   return calls.length === 0 ? table : `${table}\n${toTable(calls, ['call', 'before', 'after'])}`;
 }
 
-const toCell = ({ risk_score, risk_band }: Risk): string => `${risk_score.toFixed(3)} ${risk_band}`;
+const toCell = ({ risk_score, risk_band }: RiskReplay['changed'][number]['after']): string =>
+  `${risk_score.toFixed(3)} ${risk_band}`;
 
-const summaryOf = ({ traces, changed_total, changed, undetermined }: Replay): string =>
+const summaryOf = ({ traces, changed_total, changed, undetermined }: RiskReplay): string =>
   `${traces} calls: ${changed_total} change${changed_total > changed.length ? ` (${changed.length} shown)` : ''}, ${undetermined} cannot be told.`;
 
 /** Reads a list such as `name=0.5,other=1`. The daemon knows which names there are. */

@@ -1,7 +1,8 @@
 import { type Command, Option } from 'commander';
+import type { Agent, CountedNames, Listing, Stats } from '../../api/answers.ts';
 import { asks, command } from '../ask.ts';
 import { AnswerError } from '../connection/answer-error.ts';
-import type { Client, CommonOptions, ListPage } from '../connection/client.ts';
+import type { Client, CommonOptions } from '../connection/client.ts';
 import { print, toFacts, toJson } from '../output.ts';
 import { pastTime } from '../times.ts';
 
@@ -12,40 +13,27 @@ interface StatsOptions extends CommonOptions {
   readonly top: string;
 }
 
-interface Counted {
-  readonly names: readonly { readonly name: string; readonly count: number }[];
-  readonly other: number;
-}
-
-type Stats = Readonly<Record<'decisions' | 'reasons' | 'bands' | 'tools' | 'agents', Counted>> & {
-  readonly from: string;
-  readonly to: string;
-  readonly total: number;
-};
-
 const kinds = ['decisions', 'reasons', 'bands', 'tools', 'agents'] as const;
 
-const toLine = ({ names, other }: Counted): string =>
+const toLine = ({ names, other }: CountedNames): string =>
   [...names.map(({ name, count }) => `${name} ${count}`), ...(other > 0 ? [`others ${other}`] : [])].join(
     ', ',
   );
 
 /** Returns the counts with names of agents. Ids stay where the key may not see agents, and beyond 1,000. */
-async function withNames(client: Client, agents: Counted): Promise<Counted> {
+async function withNames(client: Client, agents: CountedNames): Promise<CountedNames> {
   const { items } = await client
-    .get<ListPage<Agent>>('/v1/agents', { limit: '1000' })
+    .get<Listing<Agent>>('/v1/agents', { limit: '1000' })
     .catch((error: unknown): { readonly items: readonly Agent[] } => {
       if (error instanceof AnswerError) return { items: [] };
       throw error;
     });
   const named = new Map(items.map(({ agent_id, name }) => [agent_id, name]));
-  const toName = ({ name: id, count }: Counted['names'][number]) => ({ name: named.get(id) ?? id, count });
+  const toName = ({ name: id, count }: CountedNames['names'][number]) => ({
+    name: named.get(id) ?? id,
+    count,
+  });
   return { ...agents, names: agents.names.map(toName) };
-}
-
-interface Agent {
-  readonly agent_id: string;
-  readonly name: string;
 }
 
 /** Adds `postern stats`, which tells how many calls there were, and what they were. */

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
+import type { Tool } from '../../api/answers.ts';
 import { apiPath, asks, command, showList } from '../ask.ts';
 import { print, terminal, toFacts, toJson, toTable } from '../output.ts';
-
-type Item = Readonly<Record<string, unknown>>;
 
 /** Adds `postern tool`, for the tools whose calls are understood, and the names that policies can use. */
 export function addTool(program: Command): void {
@@ -16,9 +15,7 @@ export function addTool(program: Command): void {
     .argument('<name>')
     .action(
       asks(async ({ client, operands, options }) => {
-        const tool = await client.get<Item & { operations: readonly Item[] }>(
-          apiPath('/v1/tools/?', ...operands),
-        );
+        const tool = await client.get<Tool>(apiPath('/v1/tools/?', ...operands));
         const { operations, ...facts } = tool;
         const columns = ['name', 'category', 'verb', 'calls'];
         await print(

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Listing } from '../../api/answers.ts';
 import { createHttpClient, type HttpRequest, readAnswerBody } from '../../wire/client/http-client.ts';
 import { urlHere, urlOf } from './addresses.ts';
 import { AnswerError, readRefusal } from './answer-error.ts';
@@ -76,7 +77,7 @@ export function clientFor(base: URL, secret: string, options: CommonOptions = {}
   async function* pages<T>(path: string, query: UrlQuery = {}) {
     let cursor: string | undefined;
     do {
-      const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as ListPage<T>;
+      const page = (await ask('GET', path, { limit: '1000', ...query, cursor })) as Listing<T>;
       yield page.items;
       cursor = page.next_cursor ?? undefined;
     } while (cursor !== undefined);
@@ -122,11 +123,6 @@ export async function isRefused(url: string, key: string): Promise<boolean> {
   const headers = { authorization: `Bearer ${key}` };
   const { status, answer } = await exchange(new URL('/v1/feeds', url), { method: 'GET', headers });
   return isUnknown(status, answer);
-}
-
-export interface ListPage<T> {
-  readonly items: readonly T[];
-  readonly next_cursor: string | null;
 }
 
 /** Returns the URL of the control plane, as it is named, or as the configured daemon has written it down. */

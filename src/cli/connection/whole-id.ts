@@ -1,6 +1,7 @@
+import type { Listing } from '../../api/answers.ts';
 import { parseUuid } from '../../core/ids.ts';
 import { printable } from '../output.ts';
-import type { Client, ListPage } from './client.ts';
+import type { Client } from './client.ts';
 
 const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 /** Pages that are searched. In a longer list, the only match that was found might not be the only one. */
@@ -30,7 +31,7 @@ export async function wholeId(
   const found = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { items, next_cursor } = await client.get<ListPage<Record<string, unknown>>>(path, {
+    const { items, next_cursor } = await client.get<Listing<Record<string, unknown>>>(path, {
       limit: '1000',
       cursor,
     });

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { Listing } from '../../api/answers.ts';
 import { AnswerError } from '../connection/answer-error.ts';
-import { type Client, clientFor, type ListPage } from '../connection/client.ts';
+import { type Client, clientFor } from '../connection/client.ts';
 import type { WayOut } from '../connection/way-out.ts';
 
 /* Makes the key of one run. It is an ephemeral key of the shell's key, and ends with the program. */
@@ -71,7 +72,7 @@ async function countCalls(client: Client, keyId: string, from: string): Promise<
   let cursor: string | undefined;
   for (let page = 0; page < pagesMax; page += 1) {
     const query = { q: keyId, from, limit: '1000', cursor };
-    const { items, next_cursor } = await client.get<ListPage<Record<string, unknown>>>('/v1/traces', query);
+    const { items, next_cursor } = await client.get<Listing<Record<string, unknown>>>('/v1/traces', query);
     for (const { decision, key_id } of items) {
       if (key_id !== keyId) continue;
       total += 1;

@@ -1,9 +1,9 @@
 import type { ComponentType } from 'preact';
 import { Suspense } from 'preact/compat';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
+import type { Session } from '../../api/answers.ts';
 import { ApiProblem, chosenTenant, get, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
-import type { Session } from './data/types.ts';
 import { type Children, Empty, PageHead, Problem, Skeleton } from './kit/bits.tsx';
 import { loaded } from './kit/loaded.tsx';
 import { Overview } from './pages/overview.tsx';

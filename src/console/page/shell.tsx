@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Tenant } from '../../api/answers.ts';
 import { call, chosenTenant, get, may, session } from './data/api.ts';
 import { useChanges } from './data/changes.ts';
 import { useResource } from './data/resource.ts';
 import { go, href, place } from './data/route.ts';
-import type { Tenant } from './data/types.ts';
 import { pending, usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
 

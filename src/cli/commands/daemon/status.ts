@@ -1,13 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import {
-  type Client,
-  type CommonOptions,
-  type ListPage,
-  openClient,
-  readiness,
-} from '../../connection/client.ts';
+import type { Listing } from '../../../api/answers.ts';
+import { type Client, type CommonOptions, openClient, readiness } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 import { pastTime } from '../../times.ts';
@@ -101,7 +96,7 @@ async function traffic(options: CommonOptions): Promise<Record<string, unknown>>
 }
 
 async function countOf(client: Client, path: string, status: string): Promise<string | number> {
-  const { items, next_cursor } = await client.get<ListPage<unknown>>(path, { status, limit: '1000' });
+  const { items, next_cursor } = await client.get<Listing<unknown>>(path, { status, limit: '1000' });
   return next_cursor === null ? items.length : `more than ${items.length}`;
 }
 

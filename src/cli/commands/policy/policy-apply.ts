@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { TriedPolicy } from '../../../api/answers.ts';
 import { asks, command } from '../../ask.ts';
 import type { Client, CommonOptions } from '../../connection/client.ts';
 import { note, print, printable, toJson } from '../../output.ts';
@@ -9,10 +10,6 @@ import { reportChanges } from './policy-diff.ts';
 interface ApplyOptions extends CommonOptions {
   readonly dryRun?: boolean;
   readonly exitCode?: boolean;
-}
-
-interface Judged {
-  readonly warnings: readonly string[];
 }
 
 /** Adds `postern policy apply`, which applies the policies that differ, once all of them are checked. */
@@ -53,7 +50,7 @@ function checkTenant({ file, tenants, ...policy }: FiledPolicy, tenant: string |
 }
 
 /** Validates a policy by the daemon. Among several policies, the error must name the refused one. */
-async function validate(client: Client, policy: FiledPolicy): Promise<Judged> {
+async function validate(client: Client, policy: FiledPolicy): Promise<TriedPolicy> {
   try {
     return await client.send('POST', '/v1/policies/validate', toDocument(policy));
   } catch (error) {
@@ -63,7 +60,7 @@ async function validate(client: Client, policy: FiledPolicy): Promise<Judged> {
   }
 }
 
-function tellWarnings({ warnings }: Judged, policy: FiledPolicy): void {
+function tellWarnings({ warnings }: TriedPolicy, policy: FiledPolicy): void {
   for (const warning of warnings) note(printable(`${policy.file}: ${labelOf(policy)}: warning: ${warning}`));
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Simulation } from '../../../api/answers.ts';
 import { asks, command, integerArgument } from '../../ask.ts';
 import { note, print, toJson, toTable } from '../../output.ts';
 import { readValidPolicies, toDocument } from '../../policy-files.ts';
@@ -12,26 +13,6 @@ interface SimulateOptions extends FilterOptions {
   readonly limit?: number;
   readonly only?: boolean;
   readonly exitCode?: boolean;
-}
-
-interface Outcome {
-  readonly decision: string;
-  readonly reason_codes: readonly string[];
-  readonly policy_name: string | null;
-  readonly rule_id: string | null;
-}
-
-interface Simulation {
-  readonly evaluated: number;
-  readonly unchanged: number;
-  readonly changed: readonly {
-    readonly index?: number;
-    readonly trace_id?: string;
-    readonly before: Outcome;
-    readonly after: Outcome;
-  }[];
-  readonly undetermined: readonly { readonly trace_id: string; readonly because: string }[];
-  readonly warnings: readonly string[];
 }
 
 const columns = ['call', 'before', 'rule before', 'after', 'rule after'];
@@ -97,7 +78,11 @@ function toText({ changed, undetermined }: Simulation): string {
   return undetermined.length > 0 ? `${table}\n${toTable(undetermined, ['trace_id', 'because'])}` : table;
 }
 
-const toRule = ({ policy_name: policy, rule_id: rule, reason_codes: reasons }: Outcome): string =>
+const toRule = ({
+  policy_name: policy,
+  rule_id: rule,
+  reason_codes: reasons,
+}: Simulation['changed'][number]['after']): string =>
   policy === null ? reasons.join(', ') : `${policy}/${rule}`;
 
 const summaryOf = ({ evaluated, changed, unchanged, undetermined }: Simulation): string =>

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { Agent, Listing } from '../../../api/answers.ts';
 import { get } from './api.ts';
-import type { Agent, Listing } from './types.ts';
 
 const names = signal<ReadonlyMap<string, string>>(new Map());
 const pagesMax = 5;

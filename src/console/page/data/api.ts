@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Session } from './types.ts';
+import type { Session } from '../../../api/answers.ts';
 
 /* Calls the public API with the session's cookie, and with the token that proves that this page asks. */
 

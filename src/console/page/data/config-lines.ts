@@ -1,5 +1,5 @@
+import type { ShownConfig } from '../../../api/answers.ts';
 import type { Shown } from './config.ts';
-import type { ShownConfig } from './types.ts';
 
 type ValueOrigin = ShownConfig['origins'][number];
 

@@ -1,5 +1,5 @@
+import type { ShownConfig } from '../../../api/answers.ts';
 import { get } from './api.ts';
-import type { ShownConfig } from './types.ts';
 
 /** A part of the configuration, with names in snake_case and secrets hidden. */
 export type Shown = ShownConfig['config'];

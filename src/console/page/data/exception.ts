@@ -1,6 +1,6 @@
+import type { Exception as Answer } from '../../../api/answers.ts';
 import { get } from './api.ts';
 import type { PolicyText } from './policy-call.ts';
-import type { Exception as Answer } from './types.ts';
 
 /** A policy with the rule that lets a call through. */
 interface ProposedChange extends Omit<Answer['changes'][number], 'policy' | 'rule'> {

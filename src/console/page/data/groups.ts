@@ -1,5 +1,5 @@
+import type { Approval } from '../../../api/answers.ts';
 import { readExact } from './exact-json.ts';
-import type { Approval } from './types.ts';
 
 /*
  * Puts held calls that differ in one argument on one card. Agents write these calls, and whoever decides sees

@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
+import type { Listing } from '../../../api/answers.ts';
 import { get, type Query } from './api.ts';
 import { type LoadedResource, type ResourceOptions, useResource } from './resource.ts';
-import type { Listing } from './types.ts';
 
 export interface ListedPages<T> extends Omit<LoadedResource<T>, 'data'> {
   readonly items: readonly T[] | undefined;

@@ -1,5 +1,5 @@
+import type { ListedPolicy, Simulation } from '../../../api/answers.ts';
 import { call, post } from './api.ts';
-import type { ListedPolicy, Simulation } from './types.ts';
 
 /* Asks the API about policies, for several pages. */
 

@@ -1,4 +1,4 @@
-import type { ShownFinding } from './types.ts';
+import type { ShownFinding } from '../../../api/answers.ts';
 
 /*
  * Shows the request of a trace as lines, with what was found where it was. A trace keeps no values. Of

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Listing, TraceRow } from '../../../api/answers.ts';
 import { traceIdsFrom } from '../../../core/trace-time.ts';
 import { apiUrl, get } from './api.ts';
 import type { PageQuery } from './route.ts';
 import { useStream } from './stream.ts';
-import type { Listing, TraceRow } from './types.ts';
 
 /* Reads the calls that fit the filters: the newest at once, older ones on request, new ones as they come. */
 

@@ -1,5 +1,5 @@
+import type { AuditEntry, Listing } from '../../../api/answers.ts';
 import { get } from './api.ts';
-import type { AuditEntry, Listing } from './types.ts';
 
 /* Recomputes the chain of the audit log here, so that the daemon need not be believed. */
 

@@ -1,8 +1,8 @@
 import { computed, signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import type { Approval, Listing } from '../../../api/answers.ts';
 import { get, may } from './api.ts';
 import { heard } from './changes.ts';
-import type { Approval, Listing } from './types.ts';
 
 /* Keeps the page's one list of waiting calls. It is read on changes and on a timer, since calls expire. */
 

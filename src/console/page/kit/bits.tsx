@@ -1,9 +1,9 @@
 import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import type { Band, Decision } from '../../../core/verdict.ts';
 import { ApiProblem } from '../data/api.ts';
 import { now, toAbsolute, toClock, toRelative } from '../data/times.ts';
-import type { Band, Decision } from '../data/types.ts';
 
 /* The small parts that every page is made of. */
 

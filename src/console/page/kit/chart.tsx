@@ -1,8 +1,9 @@
 import 'uplot/dist/uPlot.min.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import UPlot from 'uplot';
+import type { Stats } from '../../../api/answers.ts';
+import { decisions } from '../../../core/verdict.ts';
 import { go, href } from '../data/route.ts';
-import { decisions, type Stats } from '../data/types.ts';
 import { decisionWord } from './bits.tsx';
 
 /* Shows calls over time by decision, as stacked bars. It is loaded when a chart is first shown. */

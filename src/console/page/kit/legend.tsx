@@ -1,4 +1,4 @@
-import { decisions } from '../data/types.ts';
+import { decisions } from '../../../core/verdict.ts';
 import { decisionWord } from './bits.tsx';
 
 /** Shows the colours of a chart of decisions. */

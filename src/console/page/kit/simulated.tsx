@@ -1,5 +1,5 @@
+import type { Simulation } from '../../../api/answers.ts';
 import { href } from '../data/route.ts';
-import type { Simulation } from '../data/types.ts';
 import { DecisionBadge } from './bits.tsx';
 
 type Changed = Simulation['changed'][number];

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { Agent, Listing, Suspension, TraceRow } from '../../../api/answers.ts';
 import { get, may, post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
-import type { Agent, Listing, Suspension, TraceRow } from '../data/types.ts';
 import {
   Card,
   DecisionBadge,

@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import type { AuditEntry } from '../../../api/answers.ts';
 import { useNames } from '../data/agents.ts';
 import { href } from '../data/route.ts';
-import type { AuditEntry } from '../data/types.ts';
 import { Time } from '../kit/bits.tsx';
 import type { Column } from '../kit/table.tsx';
 

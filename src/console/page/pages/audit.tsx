@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import type { AuditEntry } from '../../../api/answers.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import type { AuditEntry } from '../data/types.ts';
 import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
 import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
 import { Choice } from '../kit/form.tsx';

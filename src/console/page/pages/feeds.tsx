@@ -1,7 +1,7 @@
+import type { Feed } from '../../../api/answers.ts';
 import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
-import type { Feed } from '../data/types.ts';
 import { Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
 

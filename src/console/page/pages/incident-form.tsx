@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks';
+import type { Incident } from '../../../api/answers.ts';
 import { useNames } from '../data/agents.ts';
 import { post } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
-import type { Incident } from '../data/types.ts';
 import { Dialog } from '../kit/dialog.tsx';
 import { AgentOptions, Form } from '../kit/form.tsx';
 

@@ -1,10 +1,11 @@
 import { useState } from 'preact/hooks';
+import type { Incident, TimelineEntry } from '../../../api/answers.ts';
+import { bands } from '../../../core/verdict.ts';
 import { useNames } from '../data/agents.ts';
 import { call, get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction, useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import { bands, type Incident, type TimelineEntry } from '../data/types.ts';
 import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Choice, Form } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';

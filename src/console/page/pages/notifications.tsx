@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { Channel, FailedMessage } from '../../../api/answers.ts';
 import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { href } from '../data/route.ts';
-import type { Channel, FailedMessage } from '../data/types.ts';
 import { Card, Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
 import { List } from '../kit/list.tsx';
 

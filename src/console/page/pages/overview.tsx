@@ -1,16 +1,10 @@
 import { Suspense } from 'preact/compat';
+import type { Approval, CountedNames, Incident, Listing, Stats } from '../../../api/answers.ts';
+import { decisions } from '../../../core/verdict.ts';
 import { useNames } from '../data/agents.ts';
 import { get, may } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
-import {
-  type Approval,
-  type CountedNames,
-  decisions,
-  type Incident,
-  type Listing,
-  type Stats,
-} from '../data/types.ts';
 import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { Credential, InboundRoute } from '../../../api/answers.ts';
 import { useNames } from '../data/agents.ts';
 import { call, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
-import type { Credential, InboundRoute } from '../data/types.ts';
 import { Card, Empty, PageHead, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { Dialog } from '../kit/dialog.tsx';

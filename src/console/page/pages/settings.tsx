@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { OpenSession, Readiness } from '../../../api/answers.ts';
 import { call, get, session } from '../data/api.ts';
 import { fetchConfig } from '../data/config.ts';
 import { type ConfigLine, configLinesOf, originWord } from '../data/config-lines.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
-import type { OpenSession, Readiness } from '../data/types.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Session } from '../../../api/answers.ts';
 import { ApiProblem, hasEnded, post, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
-import type { Session } from '../data/types.ts';
 import { Command } from '../kit/bits.tsx';
 import { Form } from '../kit/form.tsx';
 

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { ListedTool, McpServer, Tool } from '../../../api/answers.ts';
 import { get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
-import type { ListedTool, McpServer, Tool } from '../data/types.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
 import { List } from '../kit/list.tsx';

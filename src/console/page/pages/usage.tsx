@@ -1,8 +1,8 @@
 import { Suspense } from 'preact/compat';
+import type { Stats, Usage } from '../../../api/answers.ts';
 import { get } from '../data/api.ts';
 import { useResource } from '../data/resource.ts';
 import { toDay } from '../data/times.ts';
-import type { Stats, Usage } from '../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
 import { loaded } from '../kit/loaded.tsx';

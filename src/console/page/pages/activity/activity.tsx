@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { TraceRow } from '../../../../api/answers.ts';
 import { apiUrl } from '../../data/api.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
-import type { TraceRow } from '../../data/types.ts';
 import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { WindowedTable } from '../../kit/windowed-table.tsx';

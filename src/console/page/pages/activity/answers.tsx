@@ -1,4 +1,4 @@
-import type { AnswerScan, ShownFinding } from '../../data/types.ts';
+import type { AnswerScan, ShownFinding } from '../../../../api/answers.ts';
 import { reasonWord } from '../../data/words.ts';
 import { Time } from '../../kit/bits.tsx';
 

@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { bands, decisions } from '../../../../core/verdict.ts';
 import { useNames } from '../../data/agents.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
-import { bands, decisions } from '../../data/types.ts';
 import { knownReasonCodes } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 import { Choice } from '../../kit/form.tsx';

@@ -1,11 +1,11 @@
 import { useState } from 'preact/hooks';
+import type { Simulation, Trace } from '../../../../api/answers.ts';
 import { may } from '../../data/api.ts';
 import { beforeOf, type Exception, exceptionFor } from '../../data/exception.ts';
 import { apply, archive, simulate } from '../../data/policy-call.ts';
 import { ruleToYaml, toYaml } from '../../data/policy-text.ts';
 import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { Simulation, Trace } from '../../data/types.ts';
 import { Command, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';

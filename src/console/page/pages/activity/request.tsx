@@ -1,7 +1,7 @@
+import type { Approval, ShownFinding, Trace } from '../../../../api/answers.ts';
 import { get } from '../../data/api.ts';
 import { requestLines } from '../../data/request-lines.ts';
 import { useResource } from '../../data/resource.ts';
-import type { Approval, ShownFinding, Trace } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 import { Body } from '../approvals/body.tsx';
 

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact';
+import type { Trace } from '../../../../api/answers.ts';
 import { get, may } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
-import type { Trace } from '../../data/types.ts';
 import { reasonWord, withoutTraces } from '../../data/words.ts';
 import {
   BandBadge,

@@ -1,4 +1,4 @@
-import type { TraceRow } from '../../data/types.ts';
+import type { TraceRow } from '../../../../api/answers.ts';
 import { reasonWord } from '../../data/words.ts';
 import { decisionWord } from '../../kit/bits.tsx';
 

@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Approval } from '../../../../api/answers.ts';
 import { may } from '../../data/api.ts';
 import type { Group } from '../../data/groups.ts';
 import { href } from '../../data/route.ts';
 import { now, toCountdown } from '../../data/times.ts';
-import type { Approval } from '../../data/types.ts';
 import { reasonWord } from '../../data/words.ts';
 import { BandBadge, Time } from '../../kit/bits.tsx';
 import { Body } from './body.tsx';

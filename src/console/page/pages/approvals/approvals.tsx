@@ -1,9 +1,9 @@
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { Approval, Listing } from '../../../../api/answers.ts';
 import { get, may } from '../../data/api.ts';
 import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
 import { href, place } from '../../data/route.ts';
-import type { Approval, Listing } from '../../data/types.ts';
 import { pending, pendingProblem, readPending } from '../../data/waiting.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Table } from '../../kit/table.tsx';

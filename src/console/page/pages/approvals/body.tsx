@@ -1,5 +1,5 @@
+import type { ShownFinding } from '../../../../api/answers.ts';
 import { readExact } from '../../data/exact-json.ts';
-import type { ShownFinding } from '../../data/types.ts';
 import { Marked } from '../../kit/marked.tsx';
 
 interface BodyOf {

@@ -1,5 +1,5 @@
+import type { Approval } from '../../../../api/answers.ts';
 import { ApiProblem, post } from '../../data/api.ts';
-import type { Approval } from '../../data/types.ts';
 import { readPending } from '../../data/waiting.ts';
 
 export interface Choice {

@@ -1,7 +1,7 @@
+import type { Agent, Listing, TraceRow } from '../../../../api/answers.ts';
 import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { Agent, Listing, TraceRow } from '../../data/types.ts';
 import { withoutTraces } from '../../data/words.ts';
 import { DecisionBadge, decisionWord, Facts, Skeleton, Time } from '../../kit/bits.tsx';
 

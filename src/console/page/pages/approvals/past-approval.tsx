@@ -1,7 +1,7 @@
+import type { Approval } from '../../../../api/answers.ts';
 import { get } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { Approval } from '../../data/types.ts';
 import { BandBadge, Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Body } from './body.tsx';
 

@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks';
+import type { AuditEntry, Key, MintedKey } from '../../../../api/answers.ts';
 import { useNames } from '../../data/agents.ts';
 import { call, get, may, post } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
 import { useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { AuditEntry, Key, MintedKey } from '../../data/types.ts';
 import { Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { List } from '../../kit/list.tsx';

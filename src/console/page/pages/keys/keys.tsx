@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
+import type { Key, MintedKey } from '../../../../api/answers.ts';
 import { useNames } from '../../data/agents.ts';
 import { may, session } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
 import { href, place } from '../../data/route.ts';
-import type { Key, MintedKey } from '../../data/types.ts';
 import { Empty, PageHead, Status, Time } from '../../kit/bits.tsx';
 import { List } from '../../kit/list.tsx';
 import { KeyPage } from './key-page.tsx';

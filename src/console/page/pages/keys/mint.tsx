@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
+import type { MintedKey, Tenant } from '../../../../api/answers.ts';
 import { permissions } from '../../../../core/permissions.ts';
 import { useNames } from '../../data/agents.ts';
 import { chosenTenant, get, post, session } from '../../data/api.ts';
@@ -6,7 +7,6 @@ import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
 import { agentExports } from '../../data/exports.ts';
 import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { MintedKey, Tenant } from '../../data/types.ts';
 import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { AgentOptions, Form, Tabs } from '../../kit/form.tsx';

@@ -1,7 +1,7 @@
+import type { ListedPolicy } from '../../../../api/answers.ts';
 import { may } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
 import { href, place } from '../../data/route.ts';
-import type { ListedPolicy } from '../../data/types.ts';
 import { Empty, PageHead, Status, Time } from '../../kit/bits.tsx';
 import { List } from '../../kit/list.tsx';
 import { NewPolicy } from './new-policy.tsx';

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ListedPolicy } from '../../../../api/answers.ts';
 import { get, may } from '../../data/api.ts';
 import { draftOf, dropDraft, keepDraft } from '../../data/drafts.ts';
 import { useList } from '../../data/pages.ts';
@@ -6,7 +7,6 @@ import { apply, archive, policyTextOf } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
 import { useAction, useResource } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
-import type { ListedPolicy } from '../../data/types.ts';
 import { Card, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { Dialog } from '../../kit/dialog.tsx';

@@ -8,7 +8,7 @@ import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import { type Checked, Editor } from './editor.tsx';
 import '../../style/policies.css';
-import type { Simulation } from '../../data/types.ts';
+import type { Simulation } from '../../../../api/answers.ts';
 
 interface WorkbenchOf {
   readonly text: string;
