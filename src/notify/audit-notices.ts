@@ -73,7 +73,7 @@ const shownIncident = (it: IncidentRecord): Readonly<Record<string, unknown>> =>
   trace_count: it.traceCount,
 });
 
-const tellers: Readonly<Record<string, Teller>> = {
+const tellers: Readonly<Partial<Record<EventKind, Teller>>> = {
   'key.created': keyTold('created'),
   'key.revoked': keyTold('revoked'),
   'incident.opened': incidentTold('opened'),
@@ -109,10 +109,7 @@ const tellers: Readonly<Record<string, Teller>> = {
 };
 
 /** Kinds of audit entries that become notices. */
-export const auditKinds: readonly EventKind[] = [
-  ...['key.created', 'key.revoked', 'incident.opened', 'incident.changed'],
-  ...['approval.decided', 'approval.expired', 'usage.threshold'],
-] as EventKind[];
+export const auditKinds = Object.keys(tellers) as readonly EventKind[];
 
 /** Returns the notice of an entry; undefined where nobody is told. Its subject is shown as it is now. */
 export async function noticeOfEntry(
@@ -120,8 +117,8 @@ export async function noticeOfEntry(
   facts: AuditNoticeSources,
 ): Promise<Notice | undefined> {
   const kind = auditKinds.find((it) => it === entry.kind);
-  const tell = tellers[entry.kind];
-  if (!kind || !tell) return undefined;
+  const tell = kind && tellers[kind];
+  if (!tell) return undefined;
   const { severity, summary, agent, toolName, data } = await tell(entry, facts);
   const own = agent && { agent_id: agent.agentId, agent_name: agent.name, env_name: agent.envName };
   const base = { tenant_id: entry.tenantId, at: toIso(entry.atMs), by: entry.operator, ...own };

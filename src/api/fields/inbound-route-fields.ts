@@ -3,12 +3,19 @@ import { type ReadRoute, readRoute } from '../../credentials/route-book.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { StoredRoute } from '../../state/store.ts';
 import { time, toIsoOrNull } from './fields.ts';
+import { shown } from './shown.ts';
 
 const publicAuth = z.object({
   type: z.enum(['key', 'token', 'ip', 'none']),
   header: z.string().optional(),
   query: z.string().optional(),
   allow: z.array(z.string()).optional(),
+});
+
+const publicScan = z.object({
+  mode: z.string().nullable(),
+  max_bytes: z.int().nullable(),
+  beyond: z.string().nullable(),
 });
 
 export const publicRoute = z
@@ -25,9 +32,7 @@ export const publicRoute = z
     allowed_paths: z.array(z.string()),
     allowed_sites: z.array(z.string()),
     max_body_bytes: z.int().nullable(),
-    response_scan: z
-      .object({ mode: z.string().nullable(), max_bytes: z.int().nullable(), beyond: z.string().nullable() })
-      .nullable(),
+    response_scan: publicScan.nullable(),
     source: z.enum(['file', 'api']),
     created_at: time.nullable(),
     changed_at: time.nullable(),
@@ -57,28 +62,14 @@ const unopened =
 
 type Kept = Pick<PublicRoute, 'source' | 'created_at' | 'changed_at' | 'warnings'>;
 
-function toPublic(gate: Gate, it: ReadRoute, kept: Kept): PublicRoute {
-  return {
-    prefix: it.prefix,
-    tenant_id: it.tenantId,
+const toPublic = (gate: Gate, it: ReadRoute, kept: Kept): PublicRoute =>
+  shown(publicRoute, it, {
     url: `${gate.controlUrl}/inbound/${it.prefix}`,
     agent: it.agentId,
-    upstream: it.upstream,
-    tool: it.tool,
-    credential: it.credential,
     auth: toPublicAuth(it.auth),
-    allowed_methods: [...it.allowedMethods],
-    allowed_paths: [...it.allowedPaths],
-    allowed_sites: [...it.allowedSites],
-    max_body_bytes: it.maxBodyBytes,
-    response_scan: it.responseScan && {
-      mode: it.responseScan.mode,
-      max_bytes: it.responseScan.maxBytes,
-      beyond: it.responseScan.beyond,
-    },
+    response_scan: it.responseScan && shown(publicScan, it.responseScan, {}),
     ...kept,
-  };
-}
+  });
 
 function toPublicAuth(auth: ReadRoute['auth']): z.infer<typeof publicAuth> {
   if (auth.type === 'ip') return { type: auth.type, allow: [...auth.allow] };

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { FeedHealth } from '../../risk/feeds/feed.ts';
-import { missing, time, toIso } from '../fields/fields.ts';
+import { missing, time, toIsoOrNull } from '../fields/fields.ts';
+import { shown } from '../fields/shown.ts';
 import { routesOf } from '../route.ts';
 
 /* Shows how the threat feeds are. What they list is not shown; it is asked call by call. */
@@ -21,17 +22,12 @@ const feed = z
   })
   .meta({ id: 'Feed' });
 
-const toShown = (health: FeedHealth): z.input<typeof feed> => ({
-  name: health.name,
-  origin: health.origin,
-  status: health.status,
-  indicators: health.indicators,
-  dropped: health.dropped,
-  age_seconds: health.ageMs === undefined ? null : Math.round(health.ageMs / 1000),
-  last_success: health.lastSuccessMs === undefined ? null : toIso(health.lastSuccessMs),
-  last_error: health.lastError || null,
-  next_fetch: toIso(health.nextFetchMs),
-});
+const toShown = (health: FeedHealth) =>
+  shown(feed, health, {
+    age_seconds: health.ageMs === undefined ? null : Math.round(health.ageMs / 1000),
+    last_success: toIsoOrNull(health.lastSuccessMs ?? null),
+    last_error: health.lastError || null,
+  });
 
 /** `GET /v1/feeds` lists all feeds of the configuration. */
 export const listFeeds = route('GET /v1/feeds', {

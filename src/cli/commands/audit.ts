@@ -145,20 +145,10 @@ async function* storedOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<Sto
 }
 
 async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<AuditEntry> {
+  const { showAuditEntry } = await import('../../api/audit-entry.ts');
   for await (const row of rows) {
     const entry = parseEntry(row);
     if (!entry) throw new Error('an entry is none any more; "postern audit verify" says which.');
-    const { tenantId: tenant_id, atMs, seq, kind, operator, subject, details, previous, hash } = entry;
-    yield {
-      tenant_id,
-      seq,
-      at: new Date(atMs).toISOString(),
-      kind,
-      operator,
-      subject,
-      details,
-      previous,
-      hash,
-    };
+    yield showAuditEntry(entry);
   }
 }

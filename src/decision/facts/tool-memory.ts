@@ -181,13 +181,6 @@ function shownPlace(call: InspectedCall): { origin: SafeName; path: SafeName } {
 
 function toShown(drift: ToolDrift): ShownDrift | undefined {
   if (Object.values(drift).every((names) => names.length === 0)) return undefined;
-  const some = (names: readonly SafeName[]): SafeName[] => names.slice(0, shownNamesMax);
-  return {
-    added: some(drift.added),
-    removed: some(drift.removed),
-    changed: some(drift.changed),
-    risky: some(drift.risky),
-    injected: some(drift.injected),
-    unread: some(drift.unread),
-  };
+  const first = Object.entries(drift).map(([kind, names]) => [kind, names.slice(0, shownNamesMax)]);
+  return Object.fromEntries(first) as ShownDrift;
 }

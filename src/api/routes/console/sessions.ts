@@ -8,6 +8,7 @@ import type { FieldsByName } from '../../../wire/http1/field.ts';
 import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { authenticate } from '../../authenticate.ts';
 import { idOf, missing, ofTenant, time, toIso } from '../../fields/fields.ts';
+import { shown } from '../../fields/shown.ts';
 import { type Caller, RawAnswer, type Route, routesOf } from '../../route.ts';
 import {
   csrfTokenOf,
@@ -43,16 +44,18 @@ const ownSession = z
   })
   .meta({ id: 'ConsoleSession' });
 
-const showOwn = (session: SessionRecord, caller: SessionCaller, token: string) => ({
-  session_id: session.sessionId,
-  csrf_token: csrfTokenOf(token),
-  role: roleOf(caller),
-  permissions: [...permissionsOf(caller)],
-  tenant_id: session.tenantId,
-  subject: session.subject,
+const endsOf = (session: SessionRecord) => ({
   idle_expires_at: toIso(idleEndOf(session)),
   expires_at: toIso(session.createdAtMs + sessionLifeMs),
 });
+
+const showOwn = (session: SessionRecord, caller: SessionCaller, token: string) =>
+  shown(ownSession, session, {
+    csrf_token: csrfTokenOf(token),
+    role: roleOf(caller),
+    permissions: [...permissionsOf(caller)],
+    ...endsOf(session),
+  });
 
 /** Tells whether the browser uses TLS. Only then is the cookie marked Secure: plain text never has it. */
 const isSecure = (gate: Gate, headers: FieldsByName): boolean =>
@@ -165,23 +168,21 @@ function ownOf(gate: Gate, caller: Caller, headers: FieldsByName): { session: Se
   return { session, token: cookie.token };
 }
 
+const publicSession = z.object({
+  session_id: z.uuid(),
+  subject: z.string(),
+  client_address: z.string(),
+  created_at: time,
+  seen_at: time,
+  idle_expires_at: time,
+  expires_at: time,
+  is_current: z.boolean(),
+});
+
 export const listSessions = route(`GET ${path}`, {
   summary: 'List the sessions of the console',
   access: 'secret',
-  answer: z.object({
-    items: z.array(
-      z.object({
-        session_id: z.uuid(),
-        subject: z.string(),
-        client_address: z.string(),
-        created_at: time,
-        seen_at: time,
-        idle_expires_at: time,
-        expires_at: time,
-        is_current: z.boolean(),
-      }),
-    ),
-  }),
+  answer: z.object({ items: z.array(publicSession) }),
   isListing: true,
   async handle({ gate, caller, nowMs, tenantId }) {
     const own = 'session' in caller ? caller.session?.sessionId : undefined;
@@ -189,16 +190,7 @@ export const listSessions = route(`GET ${path}`, {
     // The sessions of a revoked key have ended, whoever uses them.
     for (const it of await gate.store.listSessions(tenantId(), nowMs))
       if (await callerOf(gate, it, it.clientAddress, nowMs))
-        items.push({
-          session_id: it.sessionId,
-          subject: it.subject,
-          client_address: it.clientAddress,
-          created_at: toIso(it.createdAtMs),
-          seen_at: toIso(it.seenAtMs),
-          idle_expires_at: toIso(idleEndOf(it)),
-          expires_at: toIso(it.createdAtMs + sessionLifeMs),
-          is_current: it.sessionId === own,
-        });
+        items.push(shown(publicSession, it, { ...endsOf(it), is_current: it.sessionId === own }));
     return { items };
   },
 });

@@ -9,6 +9,7 @@ import { inWords } from '../../../util/schema-words.ts';
 import { auditEvent } from '../../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
+import { shown } from '../../fields/shown.ts';
 import { routesOf } from '../../route.ts';
 
 /* Credentials of the vault are written and never read. No answer and no audit entry has a secret in it. */
@@ -29,20 +30,16 @@ const publicCredential = z
   })
   .meta({ id: 'Credential' });
 
-type PublicCredential = z.infer<typeof publicCredential>;
-
 /** A credential as it is listed. One of the file has no `changedAtMs`. */
 type Listed = Pick<SealedCredential, 'name' | 'tenantId' | 'type'> & { readonly changedAtMs?: number };
 
-const toPublic = ({ name, tenantId, type, changedAtMs }: Listed, use?: CredentialUse): PublicCredential => ({
-  name,
-  tenant_id: tenantId,
-  type,
-  source: changedAtMs === undefined ? 'file' : 'vault',
-  changed_at: toIsoOrNull(changedAtMs ?? null),
-  uses: use?.uses ?? 0,
-  last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
-});
+const toPublic = (it: Listed, use?: CredentialUse) =>
+  shown(publicCredential, it, {
+    source: it.changedAtMs === undefined ? 'file' : 'vault',
+    changed_at: toIsoOrNull(it.changedAtMs ?? null),
+    uses: use?.uses ?? 0,
+    last_used_at: toIsoOrNull(use?.lastUsedAtMs ?? null),
+  });
 
 /** Returns the credentials that calls can use. One in the file goes before one of that name in the vault. */
 async function allOf({ store, config }: Gate, tenantId: string): Promise<readonly Listed[]> {

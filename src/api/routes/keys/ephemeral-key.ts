@@ -57,24 +57,18 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
     const text = newKeyText('ephemeral');
     const endsAtMs = nowMs + (body.ttl_seconds ?? ttlSecondsDefault) * 1000;
     const key: KeyRecord = {
+      // Tenant, environments, agent, name, allowlist and limits are those of the parent.
+      ...parent,
       keyId: newId(),
       hash: gate.hashKey(keyDigest(text)),
       prefix: keyPrefix(text),
       type: 'ephemeral',
-      tenantId: parent.tenantId,
-      envName: parent.envName,
-      envNames: parent.envNames,
-      agentId: parent.agentId,
-      name: parent.name,
       description: body.description ?? null,
       permissions: ['scan'],
-      ipAllowlist: parent.ipAllowlist,
       createdAtMs: nowMs,
       expiresAtMs: Math.min(endsAtMs, parent.expiresAtMs ?? endsAtMs),
       revokedAtMs: null,
       revokedBy: null,
-      perMinute: parent.perMinute,
-      requireNonce: parent.requireNonce,
       parentKeyId: parent.keyId,
       maxUses: body.max_uses ?? null,
       scope: body.scope ? { tools: body.scope.tools ?? null, verbs: body.scope.verbs ?? null } : null,
