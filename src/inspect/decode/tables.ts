@@ -2,11 +2,13 @@ import type { DecodeBudget } from './budget.ts';
 import type { EncodedText } from './packed/block-decoder.ts';
 import type { Span } from './span-map.ts';
 import type { TableReader } from './tables/cell.ts';
+import { copy } from './tables/copy.ts';
 import { delimited } from './tables/delimited.ts';
 import { html } from './tables/html.ts';
 import { insert } from './tables/insert.ts';
 import { jsonFields } from './tables/json-fields.ts';
 import { jsonGrid } from './tables/json-grid.ts';
+import { jsonValues } from './tables/json-values.ts';
 import { LabelledCells } from './tables/labelled-cells.ts';
 import { multipart } from './tables/multipart.ts';
 
@@ -18,7 +20,16 @@ import { multipart } from './tables/multipart.ts';
  */
 
 /** The readers of table formats. A new one needs a file and a line here. */
-const readers: readonly TableReader[] = [delimited, html, insert, jsonFields, jsonGrid, multipart];
+const readers: readonly TableReader[] = [
+  delimited,
+  html,
+  insert,
+  copy,
+  jsonFields,
+  jsonGrid,
+  jsonValues,
+  multipart,
+];
 
 /**
  * The length that all cells may have, in lengths of the text: names of ten letters stand before values of

@@ -55,6 +55,7 @@ const carriers: Readonly<Record<string, string>> = {
   'HTML in a JSON string': JSON.stringify({ html: html('th') }),
   'INSERT with columns': insert('(name, dni)'),
   'INSERT with quoted columns': JSON.stringify({ sql: insert('(`name`, "dni")').replaceAll('),', '),\n') }),
+  'COPY with columns': `COPY public.people (name, "dni") FROM stdin;\n${rows.map((row) => row.join('\t')).join('\n')}\n\\.\n`,
   'an array of arrays': JSON.stringify(grid),
   'an array of arrays, indented': JSON.stringify({ values: grid }, null, 2),
   'columns and rows': JSON.stringify({ meta: { a: [[1, 2]] }, columns, took: 3, rows }),
@@ -89,12 +90,38 @@ t.test('reads objects that describe a field', async (t) => {
   t.same(field({ field: { id: 'f1', title: 'DNI' }, values: ['64184726Y', '02468135K'] }), [
     'DNI: 64184726Y',
     'DNI: 02468135K',
+    'values: 64184726Y',
+    'values: 02468135K',
   ]);
-  t.same(field({ name: 'dni', inner: { value: '64184726Y' } }), [], 'the value of another object');
+  t.same(field({ name: 'dni', inner: { value: '64184726Y' } }), ['inner: 64184726Y'], 'of another object');
   t.same(field({ name: 'dni', note: 'x'.repeat(3000), value: '64184726Y' }), [], 'an object of many bytes');
   t.same(cellsOf(JSON.stringify({ p: JSON.stringify({ label: 'dni', a: 1, value: '64184726Y' }) })), [
     'dni: 64184726Y',
   ]);
+});
+
+t.test('reads values one level below their name', async (t) => {
+  const values = (value: unknown): string[] => cellsOf(JSON.stringify({ a: [{ dni: value }] }, null, 1));
+  for (const key of ['S', 'stringValue', 'value', '$value', 'default', 'en-US'])
+    t.same(values({ [key]: '64184726Y' }), ['dni: 64184726Y'], key);
+  const both = ['dni: 64184726Y', 'dni: 02468135K'];
+  t.same(values({ 0: '64184726Y', 1: '02468135K' }), both, 'a column of pandas');
+  t.same(values(['64184726Y', '02468135K']), both, 'a list');
+  t.same(cellsOf(JSON.stringify({ p: JSON.stringify({ dni: { S: '64184726Y' } }) })), ['dni: 64184726Y']);
+  for (const other of [
+    { type: '64184726Y' },
+    { S: '64184726Y', note: 'x' },
+    { S: '64184726Y', 0: '02468135K' },
+    { 0: '64184726Y', N: '02468135K' },
+    ['64184726Y', 7],
+    ['64184726Y', 'of many words'],
+    ['x'.repeat(300)],
+    [],
+    {},
+  ])
+    t.same(values(other), [], JSON.stringify(other).slice(0, 40));
+  const many = Array.from({ length: 200 }, (_, at) => `64184${at}`);
+  t.equal(values(many).length, 128, 'a bounded number of a list');
 });
 
 t.test('reads the two columns of a table whose names stand at the left', async (t) => {
@@ -139,6 +166,8 @@ const others: Readonly<Record<string, string>> = {
     ],
   }),
   'INSERT without columns': insert(''),
+  'COPY of rows of another width': 'COPY a (name, dni) FROM stdin;\n64184726Y\n\\.\n',
+  'COPY without rows': 'COPY a (name, dni) FROM stdin;',
   'HTML with one cell a row': '<table><tr><td>Hello there</td></tr></table>',
   'a name that is a sentence': 'we have seen that the last of them was, dni\nabcdef,64184726Y',
   'short values': 'name,dni\nab,cd\n',
@@ -195,6 +224,7 @@ t.test('a table that is none costs linear time', async (t) => {
     '<td><b>',
   ];
   pieces.push('|a|b\n', 'a,"', '[["a"],', '{"label":"abc","value":"', '\n,', 'a;b|c,d\n', "(((abc)values('");
+  pieces.push('"a":["', '"a":{"S":"', '"a":[', '"a" : {\n', '(abc) FROM stdin;\n', '(abc) FROM stdin;\n\t');
   let steps = 0;
   const isOver = (): boolean => {
     steps += 1;

@@ -11,6 +11,7 @@ import { isPush } from './git-pack.ts';
 import { beginsLikeMessage, grpcMessages } from './grpc-messages.ts';
 import { beginsLikeOpaque, opaqueKindOf } from './opaque.ts';
 import { textPieces } from './readable.ts';
+import { tarEntries } from './tar.ts';
 
 /** The least number of bytes of a piece of text in a file. Pieces are read where they stand. */
 const pieceLengthMin = 6;
@@ -48,7 +49,26 @@ const beginsLikeFile = (bytes: Buffer): boolean =>
 
 function partsOf(bytes: Buffer): readonly Span[] {
   const messages = grpcMessages(bytes);
-  return messages.length > 0 ? messages : multipartParts(bytes).map(({ content }) => content);
+  if (messages.length > 0) return messages;
+  const entries = tarEntries(bytes);
+  if (entries.length > 0) return entries;
+  const parts = multipartParts(bytes);
+  return parts.length > 0 ? parts.map(({ content }) => content) : sizedParts(bytes);
+}
+
+const sizedPartsMax = 16;
+const sizeBytes = 4;
+
+/** Returns parts with their lengths before them, as crates are published; none where the bytes are no such parts. */
+function sizedParts(bytes: Buffer): readonly Span[] {
+  const parts: Span[] = [];
+  let at = 0;
+  while (at + sizeBytes <= bytes.length && parts.length < sizedPartsMax) {
+    const start = at + sizeBytes;
+    at = start + bytes.readUInt32LE(at);
+    if (at <= bytes.length) parts.push({ start, end: at });
+  }
+  return at === bytes.length ? parts : [];
 }
 
 const isFile = (bytes: Buffer): boolean =>

@@ -8,6 +8,7 @@ import { hasUtf16Mark, isBinaryFile } from './binary-format.ts';
 import { compressionOf, inflateBlock, inflateUnmarked, isZip } from './compression.ts';
 import { shownTexts } from './office-text.ts';
 import { type OpaqueKind, opaqueKindOf } from './opaque.ts';
+import { isTar, tarEntries } from './tar.ts';
 import { unzip } from './zip.ts';
 
 /** The least number of bytes of a piece of text among binary bytes. A shorter one is accidental. */
@@ -46,6 +47,16 @@ function unpacked(bytes: Buffer, depth: number, budget: DecodeBudget): Readable 
       const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
       return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };
     }
+  }
+  // The text of an archive without packed files is read as it stands.
+  if (depth > 0 && isTar(bytes) && !isUtf8(bytes)) {
+    const files = tarEntries(bytes).map(({ start, end }) =>
+      unpacked(bytes.subarray(start, end), depth - 1, budget),
+    );
+    const text = Buffer.concat(files.flatMap((file) => [file.bytes, separator]));
+    budget.spend(text.length);
+    const opaque = files.find((file) => file.opaque)?.opaque;
+    return { bytes: text, names: ['tar', ...new Set(files.flatMap((file) => file.names))], opaque };
   }
   const compression = depth > 0 ? compressionOf(bytes) : undefined;
   const inflated = compression && inflateBlock(bytes, compression, budget);

@@ -46,7 +46,7 @@ export const insert: TableReader = {
  * Returns the names without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. Returns
  * undefined where one can be no name of a column.
  */
-function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
+export function namesOf(bytes: Buffer, list: Span): Span[] | undefined {
   const names: Span[] = [];
   for (let start = list.start; start <= list.end; ) {
     // The comma is looked for within the list, since the next one behind it may be far off.
