@@ -10,14 +10,17 @@ import type { Page, Paged } from '../../state/store.ts';
 
 export const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
 export const ofTenant = { tenant_id: tenantId.nullish() };
-/** A line of text for people, without control characters. */
-export const title = z
+/** A text without half a surrogate pair. Not every reader of JSON takes one. */
+export const text = z
   .string()
+  .refine((it) => it.isWellFormed(), 'must be Unicode: it has half of a surrogate pair');
+/** A line of text for people, without control characters. */
+export const title = text
   .trim()
   .min(1)
   .max(128)
   .regex(/^\P{Cc}*$/u, 'must not have control characters');
-export const freeText = z.string().max(1024);
+export const freeText = text.max(1024);
 export const envName = z.string().min(1).max(128);
 export const uuid = z
   .string()

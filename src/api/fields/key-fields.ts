@@ -5,7 +5,7 @@ import { permissions } from '../../core/permissions.ts';
 import { keylessKeyPrefix } from '../../credentials/keyless.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { KeyRecord, KeyUsage } from '../../state/store.ts';
-import { envName, freeText, time, title, toIsoOrNull } from './fields.ts';
+import { envName, freeText, text, time, title, toIsoOrNull } from './fields.ts';
 import { shown } from './shown.ts';
 
 /* A key as requests name it and as answers show it. */
@@ -17,7 +17,7 @@ const cidr = z
 export const keyName = title;
 export const keyDescription = freeText;
 export const ipAllowlist = z.array(cidr).max(256);
-export const toolName = z.string().min(1).max(128);
+export const toolName = text.min(1).max(128);
 
 export const publicScope = z.object({
   tools: z.array(z.string()).nullable(),

@@ -12,6 +12,7 @@ import {
   toApprovalFilter,
 } from '../fields/approval-fields.ts';
 import {
+  freeText,
   idOf,
   missing,
   ofTenant,
@@ -114,7 +115,7 @@ export const showApproval = route('GET /v1/approvals/:approval_id', {
 const decisionRequest = z.object({
   ...ofTenant,
   decision: z.enum(['approved', 'denied']),
-  note: z.string().max(1024).nullish(),
+  note: freeText.nullish(),
   scope: z.enum(['once', 'window']).nullish(),
 });
 

@@ -199,6 +199,8 @@ export async function errors(t: Test, lab: Lab): Promise<void> {
       ['a prefix of 33', { ip_allowlist: ['10.0.0.0/33'] }, /^ip_allowlist/],
       ['an octet of 256', { ip_allowlist: ['256.0.0.1'] }, /^ip_allowlist/],
       ['a prefix that is empty', { ip_allowlist: ['10.0.0.0/'] }, /^ip_allowlist/],
+      ['half of a surrogate pair', { description: 'a\ud800' }, /^description$/],
+      ['half of a surrogate pair in a name', { name: 'a\udc00' }, /^name$/],
       ['a range in words', { ip_allowlist: ['10.0.0.1-10.0.0.9'] }, /^ip_allowlist/],
       ['an allowlist that is a text', { ip_allowlist: '10.0.0.0/8' }, /^ip_allowlist/],
       ['an unknown permission', { permissions: ['fly'] }, /^permissions/],

@@ -27,6 +27,8 @@ export const keys: SuitePart = async (t, { store, ...lab }) => {
     for (const key of [full, child]) {
       t.same(await store.keyById(acme.tenantId, key.keyId), key);
       t.equal(await store.keyById(other.tenantId, key.keyId), undefined, 'unknown in another tenant');
+      const admitted = await acme.admit(key, { clientAddress: '203.0.113.7' });
+      t.match(admitted, { ok: true, key: { keyId: key.keyId } }, 'whatever its texts are');
     }
     t.equal(await store.keyById(acme.tenantId, newId()), undefined);
   });

@@ -8,11 +8,13 @@ import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../../
 import { auditEvent, type Doing } from '../../audit-event.ts';
 import {
   decision,
+  freeText,
   idOf,
   listing,
   missing,
   ofTenant,
   present,
+  text,
   time,
   title,
   toIso,
@@ -146,7 +148,7 @@ export const changeAgent = route('PATCH /v1/agents/:agent_id', {
   body: z.object({
     ...ofTenant,
     name: title.optional(),
-    runtime_type: z.string().min(1).max(64).nullable().optional(),
+    runtime_type: text.min(1).max(64).nullable().optional(),
   }),
   answer: publicAgent,
   async handle({ gate, caller, params, body, tenantId, nowMs }) {
@@ -182,7 +184,7 @@ function refuseSelf(caller: Caller, agentId: string): void {
     throw new GatewayError('FORBIDDEN', 'A key cannot do this for the agent that it belongs to.');
 }
 
-const note = z.object({ ...ofTenant, note: z.string().max(1024).nullish() }).nullish();
+const note = z.object({ ...ofTenant, note: freeText.nullish() }).nullish();
 
 /** `POST /v1/agents/{agent_id}/suspend` denies the agent's calls, on every node from the next one on. */
 export const suspendAgent = route('POST /v1/agents/:agent_id/suspend', {
