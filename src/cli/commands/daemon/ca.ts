@@ -1,6 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
+import { certificatesIn } from '../../../wire/client/reach/roots.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
@@ -52,7 +53,9 @@ function addExport(group: Command): void {
     .option('--der', 'as DER, into a file')
     .action(async (file: string | undefined, _options: unknown, exports: Command) => {
       const options = exports.optsWithGlobals<CommonOptions & { der?: boolean }>();
-      const pem = certificatesIn(readFileSync(await certificateFile(options.config), 'utf8'));
+      // The file may have a key, too.
+      const certificates = certificatesIn(readFileSync(await certificateFile(options.config), 'utf8'));
+      const pem = certificates.map((it) => `${it}\n`).join('');
       if (options.der && file === undefined)
         return exports.error('error: --der needs a file', { exitCode: 2 });
       const content = options.der ? new X509Certificate(pem).raw : pem;
@@ -105,9 +108,3 @@ function addTrust(group: Command): void {
 
 const certificateFile = async (named: string | undefined): Promise<string> =>
   (await readAddresses(named)).config.authority.cert;
-
-/** Returns the certificates of a file and nothing else of it, since that may be a key. */
-const certificatesIn = (text: string): string =>
-  (text.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [])
-    .map((it) => `${it}\n`)
-    .join('');

@@ -7,7 +7,7 @@ import type { Config } from '../../../config/schema.ts';
 import type { LastReload } from '../../../daemon/reload/last-reload.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
-import { print, printable, toJson } from '../../output.ts';
+import { print, printableLines, toJson } from '../../output.ts';
 
 const waitMs = 120_000;
 const pollMs = 50;
@@ -28,9 +28,6 @@ export function addReload(program: Command): void {
       await print(options.json ? `${toJson(done)}\n` : toSentence(done));
     });
 }
-
-/** Returns a message of several lines, each as a terminal shows it. */
-const printableLines = (text: string): string => text.split('\n').map(printable).join('\n');
 
 function toSentence({ generation, changed }: LastReload): string {
   const what =

@@ -1,22 +1,11 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
-import type { Listing } from '../../../api/answers.ts';
+import type { Listing, Readiness, Stats, Suspension } from '../../../api/answers.ts';
 import { type Client, type CommonOptions, openClient, readiness } from '../../connection/client.ts';
 import { readAddresses } from '../../connection/configuration.ts';
 import { print, toFacts, toJson } from '../../output.ts';
 import { pastTime } from '../../times.ts';
-
-interface Ready {
-  readonly status: string;
-  readonly version: string;
-  readonly checks?: { readonly state: string };
-  readonly config: {
-    readonly generation: number;
-    readonly loaded_at: string;
-    readonly last_error: string | null;
-  };
-}
 
 /**
  * Adds `postern status`, which shows configuration and what waits. It fails where the daemon cannot judge.
@@ -29,7 +18,7 @@ export function addStatus(program: Command): void {
     .action(async (_options: unknown, status: Command) => {
       const options = status.optsWithGlobals<CommonOptions>();
       const { url, status: code, answer } = await readiness(options);
-      const ready = answer as Ready;
+      const ready = answer as Readiness | { readonly checks?: undefined };
       // Only a daemon that has opened its state can tell of itself.
       if (!ready.checks) {
         process.exitCode = 1;
@@ -53,7 +42,7 @@ export function addStatus(program: Command): void {
 }
 
 /** Returns what became of the last reload. A refusal has a line for each mistake, and is shown on as many. */
-function reloadOf({ config }: Ready, { json }: CommonOptions): string | readonly string[] {
+function reloadOf({ config }: Readiness, { json }: CommonOptions): string | readonly string[] {
   if (config.last_error === null) return 'taken';
   const refusal = `refused: ${config.last_error}`;
   return json ? refusal : refusal.split('\n');
@@ -98,15 +87,4 @@ async function traffic(options: CommonOptions): Promise<Record<string, unknown>>
 async function countOf(client: Client, path: string, status: string): Promise<string | number> {
   const { items, next_cursor } = await client.get<Listing<unknown>>(path, { status, limit: '1000' });
   return next_cursor === null ? items.length : `more than ${items.length}`;
-}
-
-interface Suspension {
-  readonly status: 'active' | 'suspended';
-  readonly since: string | null;
-  readonly note: string | null;
-}
-
-interface Stats {
-  readonly total: number;
-  readonly decisions: { readonly names: readonly { readonly name: string; readonly count: number }[] };
 }
