@@ -150,7 +150,8 @@ t.test('a daemon that is alone with its configuration', async (t) => {
         'flags of its caller win',
       );
       t.equal(args.filter((it) => it === '--max-semi-space-size=16').length, 1);
-      t.ok(read('environ').includes('MALLOC_ARENA_MAX=2'));
+      for (const it of ['MALLOC_ARENA_MAX=2', 'MALLOC_MMAP_THRESHOLD_=131072'])
+        t.ok(read('environ').includes(it));
     },
   );
 
