@@ -16,17 +16,5 @@ export function forUpstream(headers: readonly string[]): readonly string[] {
   return headers;
 }
 
-/**
- * Tells whether a field does not go on. Most names are told by their first and last letters: this runs over
- * all fields of every call.
- */
-function isOfTheWay(name: string): boolean {
-  const first = name.charCodeAt(0) | 0x20;
-  // Names for the way begin with x, or begin with c or t and end in `ip`.
-  const isPossible = first === 0x78 || ((first === 0x63 || first === 0x74) && endsInP(name));
-  if (!isPossible) return overridesTarget(name);
-  const folded = foldedName(name);
-  return notForUpstream.test(folded) || overridesTarget(folded);
-}
-
-const endsInP = (name: string): boolean => (name.charCodeAt(name.length - 1) | 0x20) === 0x70;
+/** Tells whether a field does not go on. */
+const isOfTheWay = (name: string): boolean => notForUpstream.test(foldedName(name)) || overridesTarget(name);

@@ -23,18 +23,6 @@ const nameLengthMax = 128;
 const runtimeTypeLengthMax = 64;
 const contextLengthMax = 65_536;
 
-/** Lengths of the names below as bits, so that most names need no lower-casing. */
-const knownLengths = [
-  'host',
-  'upgrade',
-  'connection',
-  'content-type',
-  'content-encoding',
-  'proxy-connection',
-  'proxy-authorization',
-  'x-amz-content-sha256',
-].reduce((bits, { length }) => bits | (1 << length), 0);
-
 /**
  * Reads the head. Throws where there are more than `maxHeaders` fields, or where two contradict each other.
  * `ownPrefix` is the lower-case beginning of the gateway's own request headers, which are removed here.
@@ -63,7 +51,7 @@ export function readRequestHead(
       own[name.slice(ownPrefix.length).toLowerCase()] = value;
       continue;
     }
-    switch (name.length < 32 && (knownLengths & (1 << name.length)) !== 0 ? name.toLowerCase() : '') {
+    switch (name.toLowerCase()) {
       case 'host':
         if (host !== undefined) throw doubled('Host');
         host = value;

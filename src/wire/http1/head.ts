@@ -51,27 +51,15 @@ export interface ResponseHead extends Head {
   readonly status: number;
 }
 
-const cr = 0x0d;
-const lf = 0x0a;
-export const emptyLineBytes = '\r\n\r\n'.length;
+const emptyLine = Buffer.from('\r\n\r\n');
+export const emptyLineBytes = emptyLine.length;
 
 /**
  * Returns where the last line of the head ends, which is where `\r\n\r\n` begins, or -1. Bytes before `from`
  * were searched already.
  */
-export function findHeadEnd(bytes: Buffer, from: number): number {
-  const { length } = bytes;
-  // Every fourth byte tells whether the empty line can stand around it. A call into Node costs as much as
-  // this whole search.
-  for (let at = Math.max(0, from - emptyLineBytes + 1) + emptyLineBytes - 1; at < length; ) {
-    const byte = bytes[at];
-    if (byte !== cr && byte !== lf) at += emptyLineBytes;
-    else if (byte === lf && bytes[at - 1] === cr && bytes[at - 2] === lf && bytes[at - 3] === cr)
-      return at - emptyLineBytes + 1;
-    else at++;
-  }
-  return -1;
-}
+export const findHeadEnd = (bytes: Buffer, from: number): number =>
+  bytes.indexOf(emptyLine, Math.max(0, from - emptyLineBytes + 1));
 
 /** Characters of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
 export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";

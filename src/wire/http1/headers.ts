@@ -12,36 +12,24 @@ export { fieldOf } from './field.ts';
 
 /**
  * Holds field names, and finds them in any casing and with any sign for `-`, as servers of CGI take them. A
- * look at the length and the first letter spares nearly all other names the folding: this runs for every
- * field.
+ * look at length and first letter spares nearly all other names the folding: this runs for every field.
  */
 class NameSet {
-  /** Names by their length. */
-  readonly #names: readonly (readonly string[])[];
-  /** First letters of the names by their length, as bits. */
-  readonly #firstLetters = new Uint32Array(lengthMax + 1);
+  readonly #names: ReadonlySet<string>;
+  readonly #looks: ReadonlySet<number>;
 
   constructor(...names: string[]) {
-    this.#names = Array.from({ length: lengthMax + 1 }, (_, length) =>
-      names.filter((it) => it.length === length),
-    );
-    for (const name of names) {
-      this.#firstLetters[name.length] = (this.#firstLetters[name.length] ?? 0) | letterBit(name);
-    }
+    this.#names = new Set(names);
+    this.#looks = new Set(names.map(lookOf));
   }
 
   has(name: string): boolean {
-    const { length } = name;
-    if (length > lengthMax || ((this.#firstLetters[length] as number) & letterBit(name)) === 0) return false;
-    for (const known of this.#names[length] ?? []) if (isSameFolded(name, known)) return true;
-    return false;
+    return this.#looks.has(lookOf(name)) && this.#names.has(foldedName(name));
   }
 }
 
-const lengthMax = 31;
-
-/** Returns the bit of a first letter. It is the same for both casings, whose codes differ in a higher bit. */
-const letterBit = (name: string): number => 1 << (name.charCodeAt(0) & 31);
+/** Returns a number for length and first letter. It is the same in both casings, which a higher bit tells apart. */
+const lookOf = (name: string): number => name.length * 32 + (name.charCodeAt(0) & 31);
 
 const hopByHop = [
   'connection',

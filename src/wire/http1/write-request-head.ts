@@ -1,5 +1,5 @@
 import { GatewayError } from '../../core/errors.ts';
-import { isField, token } from './field.ts';
+import { isField, isNamed, token } from './field.ts';
 
 /**
  * Matches a path in origin-form (RFC 9112, 3.2.1) of visible ASCII: all else is escaped. OPTIONS may have `*`
@@ -38,11 +38,8 @@ export function toRequestHead(
 const isPath = (method: string, path: string): boolean =>
   originForm.test(path) || (path === '*' && method === 'OPTIONS');
 
-function isFraming(name: string): boolean {
-  if (name.length !== 14 && name.length !== 17) return false;
-  const lower = name.toLowerCase();
-  return lower === 'content-length' || lower === 'transfer-encoding';
-}
+const isFraming = (name: string): boolean =>
+  isNamed(name, 'content-length') || isNamed(name, 'transfer-encoding');
 
 const cannotBeSent = (): GatewayError =>
   new GatewayError(

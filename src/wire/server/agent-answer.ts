@@ -80,7 +80,7 @@ export class AgentAnswer implements Answer {
       if (!isField(name, value)) {
         throw new TypeError('A field of the answer has characters that no head may have.');
       }
-      const known = toKnown(name);
+      const known = name.toLowerCase();
       if (known === 'connection') isLast ||= /(?:^|,)[\t ]*close[\t ]*(?:,|$)/i.test(value);
       if (known === 'connection' || known === 'keep-alive') continue;
       if (known === 'transfer-encoding') throw new TypeError('How an answer is sent is not for its fields.');
@@ -224,15 +224,6 @@ function writeTogether(socket: Socket, before: string, data: Buffer, after: stri
   if (after !== '') socket.write(after, 'latin1');
   socket.uncork();
   return mayGoOn;
-}
-
-/**
- * Returns a name in lower case where it may be that of a field about date or framing, else ''. Most names are
- * told by their length.
- */
-function toKnown(name: string): string {
-  const { length } = name;
-  return length === 4 || length === 10 || length === 14 || length === 17 ? name.toLowerCase() : '';
 }
 
 function toLength(value: string, before: number): number {
