@@ -26,13 +26,19 @@ interface Claim {
   readonly tenantId: string;
 }
 
-export function createRedisAgents({ connection, names, commits }: Link): Omit<AgentStore, 'agentUsage'> {
-  const claimOf = async (agentId: string): Promise<Claim | undefined> => {
+/** Keeps the claims of tenants to the ids of agents. */
+const createClaims = ({ connection, names }: Link) => ({
+  async of(agentId: string): Promise<Claim | undefined> {
     const text = (await connection.call('GET', names.agent(agentId))) as string | null;
     return text === null ? undefined : { text, tenantId: text.replace(unconfirmed, '') };
-  };
-  const replaceClaim = async (agentId: string, from: string, to: string): Promise<boolean> =>
-    from === to || (await connection.run(scripts.takeOver, [names.agent(agentId)], [to, from])) === 1;
+  },
+  replace: async (agentId: string, from: string, to: string): Promise<boolean> =>
+    from === to || (await connection.run(scripts.takeOver, [names.agent(agentId)], [to, from])) === 1,
+});
+
+export function createRedisAgents(link: Link): Omit<AgentStore, 'agentUsage'> {
+  const { connection, names, commits } = link;
+  const claims = createClaims(link);
   const readOf = (tenantId: string, agentId: string) =>
     readRecord<AgentRecord>(connection, names.of(tenantId).agents, agentId);
 
@@ -43,8 +49,8 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
   async function addClaimed(agent: AgentRecord): Promise<AgentRecord | undefined> {
     const { agentId, tenantId } = agent;
     const added = await commits.write(tenantId, (change) => add(change, agent));
-    if (await replaceClaim(agentId, `${tenantId}${unconfirmed}`, tenantId)) return added;
-    if ((await claimOf(agentId))?.tenantId === tenantId) return added;
+    if (await claims.replace(agentId, `${tenantId}${unconfirmed}`, tenantId)) return added;
+    if ((await claims.of(agentId))?.tenantId === tenantId) return added;
     await commits.write(tenantId, (change) => withdraw(change, added));
     return undefined;
   }
@@ -58,13 +64,13 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
       const { agentId, tenantId } = agent;
       const own = `${tenantId}${unconfirmed}`;
       for (let looks = 1; looks <= looksMax + claimsMax; looks += 1) {
-        const claim = await claimOf(agentId);
+        const claim = await claims.of(agentId);
         const standing = claim && (await readOf(claim.tenantId, agentId));
         if (standing) {
-          if (await replaceClaim(agentId, claim.text, claim.tenantId)) return standing;
+          if (await claims.replace(agentId, claim.text, claim.tenantId)) return standing;
         } else if (claim && claim.tenantId !== tenantId && looks <= looksMax) {
           await sleep(lookEveryMs);
-        } else if (await replaceClaim(agentId, claim?.text ?? '', own)) {
+        } else if (await claims.replace(agentId, claim?.text ?? '', own)) {
           const added = await addClaimed(agent);
           if (added) return added;
         }
@@ -73,7 +79,7 @@ export function createRedisAgents({ connection, names, commits }: Link): Omit<Ag
     },
 
     async agentById(agentId) {
-      const claim = await claimOf(agentId);
+      const claim = await claims.of(agentId);
       return claim && readOf(claim.tenantId, agentId);
     },
 

@@ -5,21 +5,24 @@ import { toBuffer } from './traces-chunks.ts';
 /** Finds chunks by the time of the ids in them. */
 export type ChunkReader = ReturnType<typeof createChunkReader>;
 
-export function createChunkReader(db: Database) {
+const statements = (db: Database) => ({
   // A chunk does not reach beyond its window, so the index alone tells which ones to read.
-  const find = db.prepare(`
+  find: db.prepare(`
     SELECT chunk_id FROM trace_chunks WHERE tenant_id = ? AND last_ms BETWEEN ? AND ? AND first_ms <= ?
     ORDER BY chunk_id
-  `);
-  const last = db.prepare('SELECT max(last_ms) AS ms FROM trace_chunks WHERE tenant_id = ? AND last_ms <= ?');
-  const read = db.prepare('SELECT lines FROM trace_chunks WHERE chunk_id = ?');
-
-  const greatest = db.prepare('SELECT max(chunk_id) AS chunk_id FROM trace_chunks');
+  `),
+  last: db.prepare('SELECT max(last_ms) AS ms FROM trace_chunks WHERE tenant_id = ? AND last_ms <= ?'),
+  read: db.prepare('SELECT lines FROM trace_chunks WHERE chunk_id = ?'),
+  greatest: db.prepare('SELECT max(chunk_id) AS chunk_id FROM trace_chunks'),
   // The index of numbers is the better one: few rows are above `after`, while a tenant has many.
-  const above = db.prepare(`
+  above: db.prepare(`
     SELECT chunk_id, lines FROM trace_chunks WHERE chunk_id > ? AND chunk_id <= ? AND +tenant_id = ?
     ORDER BY chunk_id LIMIT ?
-  `);
+  `),
+});
+
+export function createChunkReader(db: Database) {
+  const { find, last, read, greatest, above } = statements(db);
 
   /**
    * Returns the last time in the newest chunk up to the window of `ms`; it may exceed `ms`. Undefined where
