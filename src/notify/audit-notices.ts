@@ -15,6 +15,8 @@ interface About {
   readonly severity: Band;
   readonly summary: string;
   readonly agent?: Pick<AgentRecord, 'agentId' | 'envName' | 'name'> | undefined;
+  /** The name that the agent is registered by. `agent` has the name that it went by. */
+  readonly registeredName?: string | undefined;
   readonly toolName?: string;
   readonly data?: Readonly<Record<string, unknown>>;
 }
@@ -81,7 +83,7 @@ const tellers: Readonly<Partial<Record<EventKind, Teller>>> = {
   async 'approval.decided'(entry, facts) {
     const approval = await facts.approvalById(entry.tenantId, entry.subject, entry.atMs);
     const decision = factTextOf(entry.details['decision']) ?? 'decided';
-    const about = approval && aboutApproval(approval);
+    const about = approval && (await aboutApproval(approval, facts));
     return {
       severity: 'LOW',
       ...about,
@@ -91,7 +93,7 @@ const tellers: Readonly<Partial<Record<EventKind, Teller>>> = {
   },
   async 'approval.expired'(entry, facts) {
     const approval = await facts.approvalById(entry.tenantId, entry.subject, entry.atMs);
-    const about = approval && aboutApproval(approval);
+    const about = approval && (await aboutApproval(approval, facts));
     return {
       severity: 'MEDIUM',
       ...about,
@@ -119,7 +121,7 @@ export async function noticeOfEntry(
   const kind = auditKinds.find((it) => it === entry.kind);
   const tell = kind && tellers[kind];
   if (!tell) return undefined;
-  const { severity, summary, agent, toolName, data } = await tell(entry, facts);
+  const { severity, summary, agent, registeredName = agent?.name, toolName, data } = await tell(entry, facts);
   const own = agent && { agent_id: agent.agentId, agent_name: agent.name, env_name: agent.envName };
   const base = { tenant_id: entry.tenantId, at: toIso(entry.atMs), by: entry.operator, ...own };
   return {
@@ -131,6 +133,9 @@ export async function noticeOfEntry(
     envName: agent?.envName ?? null,
     agentId: agent?.agentId ?? null,
     agentName: storedName(agent?.name),
+    ...(registeredName === undefined || registeredName === agent?.name
+      ? {}
+      : { registeredName: ownName(registeredName) }),
     toolName: storedName(toolName),
     // The summary consists of ids, names in the state, and names of operators, all of which are safe.
     summary: oneLine(ownName(summary)),
@@ -139,8 +144,9 @@ export async function noticeOfEntry(
   };
 }
 
-const aboutApproval = (it: ApprovalRecord) => ({
+const aboutApproval = async (it: ApprovalRecord, facts: AuditNoticeSources) => ({
   agent: { agentId: it.agentId, envName: it.envName, name: it.agentName },
+  registeredName: (await facts.agentById(it.agentId))?.name,
   toolName: it.toolName,
   what: `${it.toolName} ${it.operation} for ${it.agentName}`,
   data: {

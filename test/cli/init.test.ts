@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { exportsFor } from '../../src/cli/programs/shells.ts';
 import { run } from '../support/clients.ts';
-import { startDaemon } from '../support/daemon.ts';
+import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { findOldNode, needProgram } from '../support/programs.ts';
 import { startUpstream } from '../support/upstream.ts';
 import { postern } from './support.ts';
@@ -30,8 +30,11 @@ const freePorts = ['--listen', '127.0.0.1:0', '--control', '127.0.0.1:0'];
 
 t.test('init leaves a configuration that works, and a folder that has one stays as it is', async (t) => {
   const dir = emptyFolder(t);
-  const made = await postern(['--json', 'init', join(dir, 'gate'), ...freePorts]);
+  const init = posternCommand(['--json', 'init', join(dir, 'gate'), ...freePorts]);
+  const made = await run('sh', ['-c', 'umask 0 && exec env "$@"', 'sh', ...init]);
   t.equal(made.code, 0, made.stderr);
+  for (const folder of ['gate', 'gate/policies'])
+    t.equal(statSync(join(dir, folder)).mode & 0o777, 0o755, folder);
   const { config, admin_secret_file, key_file, ca } = JSON.parse(made.stdout);
   for (const file of [admin_secret_file, key_file, join(dir, 'gate/ca-key.pem')])
     t.equal(statSync(file).mode & 0o777, 0o600, file);

@@ -27,7 +27,8 @@ const kindsOf = (receiver: Receiver): Record<string, number> => {
 };
 
 t.test('a channel is told of what it wants, once each', async (t) => {
-  const [all, denials, ofTenant, other] = [
+  const [all, denials, ofTenant, other, named] = [
+    await startReceiver(t),
     await startReceiver(t),
     await startReceiver(t),
     await startReceiver(t),
@@ -45,6 +46,7 @@ t.test('a channel is told of what it wants, once each', async (t) => {
         channel('denials', denials, { events: ['decision.deny'] }),
         channel('acme', ofTenant, { tenant: 'acme', events: ['key.*', 'incident.*', 'config.reloaded'] }),
         channel('beta', other, { tenant: 'beta' }),
+        channel('named', named, { agents: ['support-*'], events: ['approval.*'] }),
       ],
     },
   });
@@ -70,7 +72,8 @@ t.test('a channel is told of what it wants, once each', async (t) => {
     { decision: 'approved', tenant_id: 'acme' },
     admin,
   );
-  const unheard = (await gateway.api('POST', '/v1/scan', call('PUT', { body: 'another' }))).body;
+  const alias = call('PUT', { body: 'another', agent_name: 'nobody' });
+  const unheard = (await gateway.api('POST', '/v1/scan', alias)).body;
   const { key_id: keyId } = await gateway.mint();
   await gateway.api('DELETE', `/v1/keys/${keyId}?tenant_id=acme`, undefined, admin);
   t.ok(await gateway.reload());
@@ -105,6 +108,8 @@ t.test('a channel is told of what it wants, once each', async (t) => {
   );
   await until('the others', async () => kindsOf(ofTenant)['incident.opened'] === 1);
   t.same(kindsOf(denials), { 'decision.deny': 2 });
+  await until('both', async () => named.taken().length === 2);
+  t.same(kindsOf(named), { 'approval.decided': 1, 'approval.expired': 1 }, 'whatever the agent calls itself');
   t.same(Object.keys(kindsOf(ofTenant)).sort(), ['incident.opened', 'key.created', 'key.revoked']);
   t.same(other.received, [], 'a tenant hears nothing of another');
   t.notMatch(JSON.stringify(all.received), gateway.key);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { newId } from '../../../core/ids.ts';
@@ -79,7 +79,7 @@ async function makeFolder(folder: string, options: InitOptions): Promise<Made> {
     folder,
     files.filter(([name]) => name !== '.gitignore' || !existsSync(join(folder, name))),
   );
-  mkdirSync(join(folder, 'policies'), { recursive: true });
+  make(join(folder, 'policies'), 0o755);
   const policy = join(folder, 'policies', 'starter.yaml');
   if (!existsSync(policy)) copyFileSync(starter, policy);
   const [certFile, keyFile] = [join(folder, 'ca.pem'), join(folder, 'ca-key.pem')];
