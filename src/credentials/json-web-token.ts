@@ -1,4 +1,4 @@
-import { parseTarget } from '../core/target.ts';
+import { ifValid, parseTarget } from '../core/target.ts';
 import { parsedJson } from '../util/parsed-json.ts';
 
 /** The home and the lifetime that a JWT claims. */
@@ -35,12 +35,8 @@ export function claimsOf(text: string): Claims | undefined {
 
 function hostNamedBy(claim: unknown): string | undefined {
   if (typeof claim !== 'string' || claim.length > 2048 || !/^https?:\/\//i.test(claim)) return undefined;
-  try {
-    const { host } = parseTarget(claim);
-    return insideName.test(host) && !host.includes(':') ? undefined : host;
-  } catch {
-    return undefined;
-  }
+  const host = ifValid(() => parseTarget(claim))?.host ?? '';
+  return insideName.test(host) && !host.includes(':') ? undefined : host;
 }
 
 function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {

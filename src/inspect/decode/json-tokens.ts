@@ -1,3 +1,4 @@
+import { parsedJson } from '../../util/parsed-json.ts';
 import { byteSet } from '../kernel/bytes.ts';
 import { longStringPlaces } from '../kernel/string-ends.ts';
 import type { Span } from './span-map.ts';
@@ -117,10 +118,6 @@ function scalarEnd(bytes: Buffer, start: number): number {
 export function spellJsonString(bytes: Buffer, start: number, end: number): string {
   const raw = bytes.toString('utf8', start, end);
   if (!raw.includes('\\')) return raw.slice(1, -1);
-  try {
-    return String(JSON.parse(raw));
-  } catch {
-    // A name that no parser reads is shown as it stands.
-    return raw.slice(1, -1);
-  }
+  // A name that no parser reads is shown as it stands.
+  return String(parsedJson(raw) ?? raw.slice(1, -1));
 }

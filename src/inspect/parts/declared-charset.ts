@@ -1,4 +1,5 @@
 import { multipartParts } from '../decode/multipart-parts.ts';
+import { decoderOf } from '../decode/packed/foreign-charset.ts';
 
 /*
  * Reads the declared character set of content. Nothing can be found in content whose set does not write ASCII
@@ -56,12 +57,6 @@ function namesUnread(type: string): boolean {
 
 function isRead(name: string): boolean {
   const plain = name.toLowerCase().replace(/[^a-z\d]/g, '');
-  if (families.test(plain) || codePages.test(plain) || noSet.test(plain)) return true;
-  try {
-    new TextDecoder(name);
-    return true;
-  } catch {
-    // The name is not one of the Encoding Standard.
-    return false;
-  }
+  const isKnown = families.test(plain) || codePages.test(plain) || noSet.test(plain);
+  return isKnown || decoderOf(name) !== undefined;
 }

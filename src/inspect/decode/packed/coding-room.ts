@@ -2,7 +2,7 @@ import { inflateRawSync } from 'node:zlib';
 import { parseAwsChunked } from '../../../wire/http1/aws-chunked.ts';
 import { onePass } from '../budget.ts';
 import { gzipHeaderLength } from './compression.ts';
-import { awsChunkedCoding, codingsOf, inflateBody } from './inflate.ts';
+import { awsChunkedCoding, codingsOf, type Inflated, inflateBody, withInfo } from './inflate.ts';
 import { textMin, textPieces } from './readable.ts';
 
 /*
@@ -78,9 +78,7 @@ function gzipFields(bytes: Buffer, maxBytes: number): readonly Buffer[] | 'too m
 
 /** Returns how many bytes the deflated data at the start takes. */
 function deflatedLength(bytes: Buffer, maxOutputLength: number): number {
-  const options = { maxOutputLength, info: true };
-  const { engine } = inflateRawSync(bytes, options) as unknown as { engine: { bytesWritten: number } };
-  return engine.bytesWritten;
+  return (inflateRawSync(bytes, withInfo(maxOutputLength)) as unknown as Inflated).engine.bytesWritten;
 }
 
 /** Returns the skippable frames (RFC 8878, 3.1.2). */

@@ -44,7 +44,8 @@ export function foreignCharsetsIn(bytes: Buffer, contentType: string): FromChars
   };
 }
 
-function decoderOf(name: string): TextDecoder | undefined {
+/** Returns the decoder of a set of characters; undefined where the Encoding Standard has none of that name. */
+export function decoderOf(name: string): TextDecoder | undefined {
   try {
     return new TextDecoder(name);
   } catch {

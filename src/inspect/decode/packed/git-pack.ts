@@ -4,6 +4,7 @@ import { textFlags } from '../../kernel/outline.ts';
 import type { DecodeBudget } from '../budget.ts';
 import { runEnd } from '../runs.ts';
 import type { Block, BlockDecoder, EncodedText } from './block-decoder.ts';
+import { type Inflated, isZlib, withInfo } from './inflate.ts';
 
 /*
  * Reads the pack that `git push` sends (gitformat-pack(5)): commands in lines of known length
@@ -73,34 +74,22 @@ function objectAt(bytes: Buffer, start: number, room: number, budget: DecodeBudg
   if (size > room) return undefined;
   if (type === offsetDelta) while ((bytes[at++] ?? 0) >= 0x80);
   const starts = type === referenceDelta ? nameLengths.map((length) => at + length) : [at];
-  const packedAt = starts.find((it) => isZlib(bytes, it));
+  const packedAt = starts.find((it) => isZlib(bytes.subarray(it)));
   const content = packedAt === undefined ? undefined : inflate(bytes.subarray(packedAt), size, budget);
   if (packedAt === undefined || !content) return undefined;
   const isNamed = type === commit || type === tag;
   return {
-    ...{ start, end: packedAt + content.packedLength },
-    bytes: isNamed ? withoutPeople(content.bytes) : content.bytes,
+    ...{ start, end: packedAt + content.engine.bytesWritten },
+    bytes: isNamed ? withoutPeople(content.buffer) : content.buffer,
   };
-}
-
-/** Tells whether a zlib stream begins at a place (RFC 1950, 2.2). */
-const isZlib = (bytes: Buffer, at: number): boolean =>
-  at + 2 <= bytes.length && ((bytes[at] as number) & 0x0f) === 8 && bytes.readUInt16BE(at) % 31 === 0;
-
-interface Inflated {
-  readonly bytes: Buffer;
-  readonly packedLength: number;
 }
 
 function inflate(packed: Buffer, size: number, budget: DecodeBudget): Inflated | undefined {
   budget.check();
   try {
-    const options = { maxOutputLength: size + 1, chunkSize: Math.max(64, size + 1), info: true };
-    const { buffer, engine } = budget.run(() => inflateSync(packed, options)) as unknown as {
-      readonly buffer: Buffer;
-      readonly engine: { readonly bytesWritten: number };
-    };
-    return buffer.length === size ? { bytes: buffer, packedLength: engine.bytesWritten } : undefined;
+    const options = { ...withInfo(size + 1), chunkSize: Math.max(64, size + 1) };
+    const inflated = budget.run(() => inflateSync(packed, options)) as unknown as Inflated;
+    return inflated.buffer.length === size ? inflated : undefined;
   } catch {
     // The bytes are no stream, or a longer one than was said. The rest of the pack stays opaque.
     return undefined;

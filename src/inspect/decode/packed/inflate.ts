@@ -20,7 +20,7 @@ interface Options {
   readonly maxOutputLength: number;
 }
 
-interface Inflated {
+export interface Inflated {
   readonly buffer: Buffer;
   /** The engine, whose property `bytesWritten` counts the input that was read. */
   readonly engine: { readonly bytesWritten: number };
@@ -32,11 +32,11 @@ type Decoder = (bytes: Buffer, options: Options) => Buffer | Inflated;
  * Tells whether bytes have the zlib format, which `deflate` means (RFC 9110, 8.4.1.2). Some senders omit its
  * frame.
  */
-const hasFrame = (bytes: Buffer): boolean =>
+export const isZlib = (bytes: Buffer): boolean =>
   ((bytes[0] ?? 0) & 0x0f) === 8 && bytes.length > 1 && bytes.readUInt16BE(0) % 31 === 0;
 
 const deflate: Decoder = (bytes, options) =>
-  hasFrame(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
+  isZlib(bytes) ? inflateSync(bytes, options) : inflateRawSync(bytes, options);
 
 /** The coding of uploads to S3. It is always the outermost, and S3 removes it. */
 export const awsChunkedCoding = 'aws-chunked';
@@ -86,7 +86,7 @@ type Begin = (bytes: Buffer) => Transform;
 const streams: Readonly<Record<string, Begin>> = {
   gzip: () => createGunzip(),
   'x-gzip': () => createGunzip(),
-  deflate: (bytes) => (hasFrame(bytes) ? createInflate() : createInflateRaw()),
+  deflate: (bytes) => (isZlib(bytes) ? createInflate() : createInflateRaw()),
   br: () => createBrotliDecompress(),
   zstd: () => createZstdDecompress(),
 };
@@ -172,7 +172,7 @@ function inflateOnce(
 }
 
 /** Adds `info`, which makes the decoder return its engine; the types do not declare it. */
-function withInfo(maxOutputLength: number): Options {
+export function withInfo(maxOutputLength: number): Options {
   const options = { maxOutputLength: Math.max(1, maxOutputLength), info: true };
   return options;
 }
