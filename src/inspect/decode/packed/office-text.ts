@@ -22,6 +22,9 @@ const stringsRoot = /<(?:\w+:)?sst[\s>]/;
 const columnAttribute = /\sr="([A-Z]{1,3})\d/;
 const sharedAttribute = /\st="s"/;
 const attributesMax = 512;
+const space = 0x20;
+const slash = 0x2f;
+const colon = 0x3a;
 
 /** Returns the shown texts of the XML parts of an archive. */
 export function shownTexts(entries: readonly ZipEntry[], budget: DecodeBudget): Buffer[] {
@@ -63,11 +66,16 @@ function* tagsOf(xml: string, budget: DecodeBudget): Iterable<Tag> {
     const next = xml.indexOf('<', end);
     budget.work((next < 0 ? xml.length : next) - start);
     const isEnd = xml[start + 1] === '/';
-    const inner = xml.slice(isEnd ? start + 2 : start + 1, Math.min(end, start + attributesMax));
-    const named = /^(?:[\w.-]+:)?([\w-]+)/.exec(inner);
+    let nameStart = isEnd ? start + 2 : start + 1;
+    let nameEnd = nameStart;
+    for (let code = xml.charCodeAt(nameEnd); nameEnd < end && code > space && code !== slash; ) {
+      nameEnd += 1;
+      if (code === colon) nameStart = nameEnd;
+      code = xml.charCodeAt(nameEnd);
+    }
     yield {
-      name: named?.[1] ?? '',
-      attributes: inner.slice(named?.[0].length ?? 0),
+      name: xml.slice(nameStart, nameEnd),
+      attributes: xml.slice(nameEnd, Math.min(end, nameEnd + attributesMax)),
       isOpening: !isEnd,
       isClosing: isEnd || xml[end - 1] === '/',
       text: xml.slice(end + 1, next < 0 ? xml.length : next),
@@ -100,8 +108,9 @@ function shownText(xml: string, strings: readonly string[], budget: DecodeBudget
     if (cells.has(name)) {
       if (isOpening) {
         const at = columnOf(attributes) ?? column;
-        const tabs = at - column + (column > 0 ? 1 : 0);
-        shown += '\t'.repeat(Math.max(0, Math.min(columnsMax, tabs)));
+        const tabs = Math.max(0, Math.min(columnsMax, at - column + (column > 0 ? 1 : 0)));
+        if (tabs > 1) budget.spend(tabs);
+        shown += '\t'.repeat(tabs);
         column = at + 1;
         cellsOpen += 1;
         isShared = sharedAttribute.test(attributes);

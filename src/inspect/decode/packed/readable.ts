@@ -42,8 +42,8 @@ function unpacked(bytes: Buffer, depth: number, budget: DecodeBudget): Readable 
     if (zip) {
       const files = zip.entries.map(({ content }) => unpacked(content, depth - 1, budget));
       const texts = [...files.map((file) => file.bytes), ...shownTexts(zip.entries, budget), zip.names];
+      // What was inflated is counted already, and whoever takes the text counts it.
       const text = Buffer.concat(texts.flatMap((it) => [it, separator]));
-      budget.spend(text.length);
       const opaque = zip.isWhole ? files.find((file) => file.opaque)?.opaque : 'archive';
       return { bytes: text, names: ['zip', ...new Set(files.flatMap((file) => file.names))], opaque };
     }
