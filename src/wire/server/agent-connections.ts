@@ -3,6 +3,7 @@ import { AgentConnection, type OnConnect } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
 import type { AllowedTicks, ConnectionLimits, Served, ServingContext } from './serving-context.ts';
+import { createStreamTurns } from './stream-turns.ts';
 
 export type AgentConnections = ReturnType<typeof createAgentConnections>;
 
@@ -21,6 +22,7 @@ const lingerMsMax = 5000;
  */
 export function createAgentConnections(limits: () => ConnectionLimits) {
   const open: Served[] = [];
+  const turns = createStreamTurns();
   const { headerTimeoutMs, idleTimeoutMs } = limits();
   const tickMs = Math.min(tickMsMax, Math.max(tickMsMin, Math.min(headerTimeoutMs, idleTimeoutMs) / 4));
   // The running tick is already partly over.
@@ -64,7 +66,7 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
       // The `close` of this socket has come, or will come before anybody listens.
       if (socket.destroyed) return;
       const connection = isHttp2(socket)
-        ? new AgentSession(socket, context, onExchange)
+        ? new AgentSession(socket, context, turns, onExchange)
         : new AgentConnection(socket, context, onExchange, onConnect);
       connection.slot = open.push(connection) - 1;
       if (context.isDraining) connection.drain();

@@ -6,6 +6,7 @@ import { answerProblem } from './problem.ts';
 import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
 import { StreamExchange } from './stream-exchange.ts';
 import { readStreamRequest, type StreamRequest } from './stream-request.ts';
+import type { Begins, StreamTurns } from './stream-turns.ts';
 
 /** Requests that one connection may have at once. */
 const streamsMax = 100;
@@ -19,22 +20,31 @@ const pairsBeyond = 8;
  * refuses what is malformed, and bounds floods of settings, pings, empty frames and resets. Each stream is
  * one exchange.
  */
-export class AgentSession implements Served {
+export class AgentSession implements Served, Begins {
   slot = 0;
   readonly #socket: Socket;
   readonly #session: ServerHttp2Session;
   readonly #context: ServingContext;
   readonly #onExchange: (exchange: Exchange) => void;
+  readonly #turns: StreamTurns;
+  /** Streams that have not begun. The bound on streams holds for them, too. */
+  readonly #waiting: { readonly stream: ServerHttp2Stream; readonly raw: readonly string[] }[] = [];
   /** Exchanges whose stream is open. */
   readonly #exchanges = new Set<StreamExchange>();
   /** Tick at which the connection began, or its last stream ended. */
   #sinceTick: number;
   #isFirst = true;
 
-  constructor(socket: Socket, context: ServingContext, onExchange: (exchange: Exchange) => void) {
+  constructor(
+    socket: Socket,
+    context: ServingContext,
+    turns: StreamTurns,
+    onExchange: (exchange: Exchange) => void,
+  ) {
     const { maxHeaders, maxHeaderBytes } = context.limits();
     this.#socket = socket;
     this.#context = context;
+    this.#turns = turns;
     this.#onExchange = onExchange;
     this.#sinceTick = context.tick;
     this.#session = performServerHandshake(socket, {
@@ -74,6 +84,23 @@ export class AgentSession implements Served {
     // The `close` of the stream says all that matters.
     stream.on('error', () => stream.destroy());
     this.#isFirst = false;
+    this.#waiting.push({ stream, raw });
+    this.#turns.wait(this);
+  }
+
+  beginNext(): boolean {
+    for (let next = this.#waiting.shift(); next; next = this.#waiting.shift()) {
+      if (!next.stream.closed) {
+        this.#begin(next.stream, next.raw);
+        return this.#waiting.length > 0;
+      }
+      // Node keeps a stream that the client has reset until it is read to its end.
+      next.stream.destroy();
+    }
+    return false;
+  }
+
+  #begin(stream: ServerHttp2Stream, raw: readonly string[]): void {
     let request = unreadable;
     let failure: unknown;
     try {

@@ -71,6 +71,7 @@ export class StreamExchange implements Exchange {
     else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
 
+  /** Collects the body. An empty one has ended by itself where its end came before the turn of the stream. */
   collect(bounds: BodyBounds, { done, failed }: Collected): void {
     const stream = this.stream;
     const { contentLength, expectsContinue } = this.#request;
@@ -103,6 +104,7 @@ export class StreamExchange implements Exchange {
     this.#failBody = fail;
     this.#bodyTimeoutMs = bounds.timeoutMs;
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+    if (stream.readableEnded) process.nextTick(onEnd);
   }
 
   get maySwitch(): boolean {
@@ -140,6 +142,7 @@ export class StreamExchange implements Exchange {
     this.#receiver = into;
     this.#midwayTick = this.#clock.tick;
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
+    if (stream.readableEnded) process.nextTick(onEnd);
     return stream;
   }
 
