@@ -34,55 +34,113 @@ const noNeedles: readonly Needle[] = [];
 /** Makes an automaton. It yields behind each needle and each row, so that no step is long. */
 export function* makeAutomaton(views: readonly ScrubView[]): Generator<undefined, Automaton> {
   const { columns, samples } = toColumns(views);
-  const width = samples.length;
-  const next = new Int32Array(width * rowsMaxOf(views));
-  const needles = new Map<number, readonly Needle[]>();
-  const needlesAt = (state: number): readonly Needle[] => needles.get(state & rowMask) ?? noNeedles;
-  const stateOf = (row: number): number => (needles.has(row) ? row | found : row);
-  /** Of each row, the columns in which it has a child. */
-  const childColumns: number[][] = [];
-  const addRow = (): number => width * (childColumns.push([]) - 1);
+  const table = new Table(samples.length, rowsMaxOf(views));
   const roots: number[] = [];
   for (const view of views) {
     const meanings = samples.map((byte) => view.meanings[byte] as number);
-    const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
-    const root = addRow();
-    roots.push(root);
-    // A trie first: an entry is the row of a child, and 0 where there is none.
+    const root = table.addRow();
     for (const characters of view.needles) {
-      let row = root;
-      for (let i = Math.min(characters.length, depthMax) - 1; i >= 0; i--) {
-        const column = meanings.indexOf(characters[i] as number);
-        const at = row + column;
-        if (next[at] === 0) {
-          childColumns[row / width]?.push(column);
-          next[at] = addRow();
-        }
-        row = next[at] as number;
-      }
-      needles.set(row, [...needlesAt(row), { view, characters }]);
+      table.addNeedle(root, { view, characters }, meanings);
       yield;
     }
-    // By their depth, rows become copies of the row of the longest shorter suffix with which needles may go
-    // on, but for the entries of their children and for characters that do not count.
-    const fallbacks = new Map([[root, root]]);
-    for (const [row, fallback] of fallbacks) {
-      const own = childColumns[row / width] as number[];
-      const children = own.map((column) => next[row + column] as number);
-      if (row === root) next.fill(root, row, row + width);
-      else next.copyWithin(row, fallback, fallback + width);
-      for (const [i, child] of children.entries()) {
-        const column = own[i] as number;
-        const inherited = next[row + column] as number;
-        fallbacks.set(child, inherited & rowMask);
-        if (inherited < 0) needles.set(child, [...needlesAt(child), ...needlesAt(inherited)]);
-        for (const it of columnsOf.get(meanings[column] as number) ?? []) next[row + it] = stateOf(child);
+    yield* table.link(root, meanings);
+    roots.push(table.stateOf(root));
+  }
+  return { columns, next: table.next, roots, needlesAt: (state) => table.needlesAt(state) };
+}
+
+/**
+ * The table while it is made: first as tries, in which an entry is the row of a child, or 0. Rows are numbers
+ * in arrays. Collections of garbage would copy thousands of objects meanwhile.
+ */
+class Table {
+  readonly next: Int32Array;
+  readonly #width: number;
+  readonly #needles = new Map<number, readonly Needle[]>();
+  /** Of each row, its first child and the next child of its parent, 0 where there is none. */
+  readonly #firstChild: Int32Array;
+  readonly #nextChild: Int32Array;
+  /** The column in which the parent of a row has it. */
+  readonly #columnIn: Int32Array;
+  /** The row of the longest shorter suffix with which needles may go on. */
+  readonly #fallback: Int32Array;
+  #rows = 0;
+
+  constructor(width: number, rowsMax: number) {
+    this.#width = width;
+    this.next = new Int32Array(width * rowsMax);
+    this.#firstChild = new Int32Array(rowsMax);
+    this.#nextChild = new Int32Array(rowsMax);
+    this.#columnIn = new Int32Array(rowsMax);
+    this.#fallback = new Int32Array(rowsMax);
+  }
+
+  stateOf(row: number): number {
+    return this.#needles.has(row) ? (row * this.#width) | found : row * this.#width;
+  }
+
+  needlesAt(state: number): readonly Needle[] {
+    return this.#needles.get((state & rowMask) / this.#width) ?? noNeedles;
+  }
+
+  addRow(): number {
+    this.#rows += 1;
+    return this.#rows - 1;
+  }
+
+  addNeedle(root: number, needle: Needle, meanings: readonly number[]): void {
+    const { characters } = needle;
+    let row = root;
+    for (let i = Math.min(characters.length, depthMax) - 1; i >= 0; i--)
+      row = this.#childOf(row, meanings.indexOf(characters[i] as number));
+    this.#addNeedles(row, [needle]);
+  }
+
+  /**
+   * Makes states of the trie below a root, by their depth. A row becomes a copy of the row of its fallback,
+   * but for its children and for characters that do not count.
+   */
+  *link(root: number, meanings: readonly number[]): Generator<undefined> {
+    const columnsOf = Map.groupBy(meanings.keys(), (column) => meanings[column] as number);
+    const rows = [root];
+    for (const row of rows) {
+      const start = row * this.#width;
+      const from = (this.#fallback[row] as number) * this.#width;
+      if (row === root) this.next.fill(start, start, start + this.#width);
+      else this.next.copyWithin(start, from, from + this.#width);
+      for (let child = this.#firstChild[row] as number; child > 0; child = this.#nextChild[child] as number) {
+        const column = this.#columnIn[child] as number;
+        const inherited = this.next[start + column] as number;
+        this.#fallback[child] = (inherited & rowMask) / this.#width;
+        if (inherited < 0) this.#addNeedles(child, this.needlesAt(inherited));
+        this.#setEntries(start, columnsOf.get(meanings[column] as number), this.stateOf(child));
+        rows.push(child);
       }
-      for (const it of columnsOf.get(dropped) ?? []) next[row + it] = stateOf(row);
+      this.#setEntries(start, columnsOf.get(dropped), this.stateOf(row));
       yield;
     }
   }
-  return { columns, next, roots, needlesAt };
+
+  /** Returns the child of a row in a trie, which is added where there is none. */
+  #childOf(row: number, column: number): number {
+    const at = row * this.#width + column;
+    const known = this.next[at] as number;
+    if (known > 0) return known;
+    const child = this.addRow();
+    this.next[at] = child;
+    this.#columnIn[child] = column;
+    this.#nextChild[child] = this.#firstChild[row] as number;
+    this.#firstChild[row] = child;
+    return child;
+  }
+
+  #addNeedles(row: number, needles: readonly Needle[]): void {
+    this.#needles.set(row, [...(this.#needles.get(row) ?? noNeedles), ...needles]);
+  }
+
+  #setEntries(start: number, columns: readonly number[] | undefined, state: number): void {
+    for (const column of columns ?? []) this.next[start + column] = state;
+  }
 }
 
 const rowsMaxOf = (views: readonly ScrubView[]): number => {
