@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Category, categories } from '../../src/inspect/intent/model.ts';
-import { readDataFile } from '../../src/util/data-file.ts';
+import { readDataFile } from '../../src/util/files/data-file.ts';
 
 /** A text that was made, and what it means; undefined for an everyday one. */
 export interface Sample {

@@ -21,8 +21,12 @@ export function durationField<T extends z.ZodType<Milliseconds>>(schema: T): T {
   return schema;
 }
 
-export type Words<S extends string> = S extends `${infer A}_${infer B}` ? `${A}${Capitalize<Words<B>>}` : S;
-type Name<K extends string, V> = [Extract<V, Milliseconds>] extends [never] ? Words<K> : `${Words<K>}Ms`;
+export type InCamelCase<S extends string> = S extends `${infer A}_${infer B}`
+  ? `${A}${Capitalize<InCamelCase<B>>}`
+  : S;
+type Name<K extends string, V> = [Extract<V, Milliseconds>] extends [never]
+  ? InCamelCase<K>
+  : `${InCamelCase<K>}Ms`;
 type Plain<V> = V extends Milliseconds ? number : V;
 type Section<S extends z.core.$ZodShape> = {
   readonly [K in keyof S & string as Name<K, z.output<S[K]>>]: Plain<z.output<S[K]>>;

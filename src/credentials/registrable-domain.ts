@@ -1,6 +1,6 @@
 import { getDomain } from 'tldts';
+import { packagedLines } from '../util/files/packaged-lines.ts';
 import { lazily } from '../util/lazily.ts';
-import { packagedLines } from '../util/packaged-lines.ts';
 
 /**
  * Returns the domain that one owner has registered, by the public suffix list with its private part and a

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { camelCase, type Words } from '../../config/section.ts';
+import { camelCase, type InCamelCase } from '../../config/section.ts';
 import { toIsoOrNull } from './fields.ts';
 
 /*
@@ -11,10 +11,10 @@ declare const lacking: unique symbol;
 
 /** The value that a record has for a field of an answer. */
 type Found<R, K extends string> =
-  Words<K> extends keyof R
-    ? R[Words<K>]
-    : `${Words<K>}Ms` extends keyof R
-      ? R[`${Words<K>}Ms`] extends number
+  InCamelCase<K> extends keyof R
+    ? R[InCamelCase<K>]
+    : `${InCamelCase<K>}Ms` extends keyof R
+      ? R[`${InCamelCase<K>}Ms`] extends number
         ? string
         : string | null
       : typeof lacking;

@@ -26,7 +26,7 @@ const toolDrift = z.object({
   unread: names.describe('New or changed, too long to be read'),
 });
 
-/** What was found in an answer, and what became of it. */
+/** A scan of an answer: the findings in it, and the parts that were cut out or withheld. */
 const answerScan = z
   .object({
     at: time,

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 import { folderStamp } from '../../util/files/folder-stamp.ts';
 import { kept } from '../../util/kept.ts';
 import { prepared } from '../../util/prepared.ts';

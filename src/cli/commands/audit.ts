@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { AuditEntry, Listing, Usage } from '../../api/answers.ts';
+import type { Listing, ShownAuditEntry, Usage } from '../../api/answers.ts';
 import { parseEntry, type StoredEntry, toStoredEntry, verifyChain } from '../../state/rules/audit-entry.ts';
 import type { AuditCheck } from '../../state/store.ts';
 import { command, listCommand, type PageOptions, showList } from '../ask.ts';
@@ -60,7 +60,7 @@ export function addAudit(program: Command): void {
     .option('--kind <name>', 'of this kind, as key.revoked')
     .option('--subject <id>', 'about this key, agent, approval or policy')
     .action(
-      showList<ListOptions, AuditEntry>('/v1/audit', columns, {
+      showList<ListOptions, ShownAuditEntry>('/v1/audit', columns, {
         query: ({ kind, subject }) => ({ kind, subject }),
         toRow: (entry) => ({ ...entry, details: toJson(entry.details) }),
       }),
@@ -90,7 +90,7 @@ async function* openLogs(options: CommonOptions): AsyncGenerator<AuditLog> {
 
 async function openAnswered(options: CommonOptions) {
   const client = await openClient(options);
-  const newest = await client.get<Listing<AuditEntry>>(url, { limit });
+  const newest = await client.get<Listing<ShownAuditEntry>>(url, { limit });
   // An empty log does not name its tenant.
   const tenantId = newest.items[0]?.tenant_id ?? (await client.get<Usage>('/v1/usage')).tenant_id;
   /** Yields the entries, oldest first. */
@@ -124,27 +124,30 @@ const url = '/v1/audit';
 const limit = '1000';
 
 /** Yields entries, oldest first. Pages come newest first, so all cursors are noted before they are used. */
-async function* oldestFirst(client: Client, newest: Listing<AuditEntry>): AsyncGenerator<AuditEntry> {
+async function* oldestFirst(
+  client: Client,
+  newest: Listing<ShownAuditEntry>,
+): AsyncGenerator<ShownAuditEntry> {
   const places: string[] = [];
   for (let cursor = newest.next_cursor; cursor !== null; ) {
     places.push(cursor);
-    ({ next_cursor: cursor } = await client.get<Listing<AuditEntry>>(url, { limit, cursor }));
+    ({ next_cursor: cursor } = await client.get<Listing<ShownAuditEntry>>(url, { limit, cursor }));
   }
   for (const cursor of places.reverse()) {
-    const { items } = await client.get<Listing<AuditEntry>>(url, { limit, cursor });
+    const { items } = await client.get<Listing<ShownAuditEntry>>(url, { limit, cursor });
     yield* items.toReversed();
   }
   yield* newest.items.toReversed();
 }
 
-async function* storedOf(entries: AsyncIterable<AuditEntry>): AsyncGenerator<StoredEntry> {
+async function* storedOf(entries: AsyncIterable<ShownAuditEntry>): AsyncGenerator<StoredEntry> {
   for await (const { tenant_id: tenantId, at, seq, previous, hash, ...fields } of entries) {
     const event = { ...fields, tenantId, atMs: Date.parse(at) };
     yield { entry: toStoredEntry(event, seq, previous).entry, hash };
   }
 }
 
-async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<AuditEntry> {
+async function* publicOf(rows: AsyncIterable<StoredEntry>): AsyncGenerator<ShownAuditEntry> {
   const { showAuditEntry } = await import('../../api/audit-entry.ts');
   for await (const row of rows) {
     const entry = parseEntry(row);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Feed } from '../../api/answers.ts';
+import type { ShownFeed } from '../../api/answers.ts';
 import { apiPath, asks, command, showList } from '../ask.ts';
 
 const columns = ['name', 'status', 'indicators', 'dropped', 'age_seconds', 'origin', 'last_error'];
@@ -14,7 +14,7 @@ export function addFeed(program: Command): void {
     .argument('<name>')
     .action(
       asks(async ({ client, operands, tell }) => {
-        const feed = await client.send<Feed>('POST', apiPath('/v1/feeds/?/refresh', ...operands));
+        const feed = await client.send<ShownFeed>('POST', apiPath('/v1/feeds/?/refresh', ...operands));
         await tell(feed, `${feed.name} is ${feed.status}.`);
       }),
     );

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { InboundRoute } from '../../api/answers.ts';
+import type { ShownRoute } from '../../api/answers.ts';
 import { apiPath, asks, command, listCommand, showList, showOne } from '../ask.ts';
 import { readYamlFile } from '../yaml-file.ts';
 
@@ -22,7 +22,7 @@ export function addInboundRoute(program: Command): void {
     .argument('<file>', 'or - for standard input')
     .action(
       asks(async ({ client, operands: [file = ''], tell }) => {
-        const made = await client.send<InboundRoute>('POST', path, (await readYamlFile(file)).value);
+        const made = await client.send<ShownRoute>('POST', path, (await readYamlFile(file)).value);
         await tell(made, `/inbound/${made.prefix}/ leads on from now on.`);
       }),
     );
@@ -33,7 +33,7 @@ export function addInboundRoute(program: Command): void {
     .action(
       asks(async ({ client, operands: [prefix, file = ''], tell }) => {
         const { value } = await readYamlFile(file);
-        const route = await client.send<InboundRoute>('PUT', apiPath(`${path}/?`, prefix), value);
+        const route = await client.send<ShownRoute>('PUT', apiPath(`${path}/?`, prefix), value);
         await tell(route, `/inbound/${route.prefix}/ is replaced.`);
       }),
     );
@@ -42,7 +42,7 @@ export function addInboundRoute(program: Command): void {
     .argument('<prefix>')
     .action(
       asks(async ({ client, operands, tell }) => {
-        const gone = await client.send<InboundRoute>('DELETE', apiPath(`${path}/?`, ...operands));
+        const gone = await client.send<ShownRoute>('DELETE', apiPath(`${path}/?`, ...operands));
         await tell(gone, `/inbound/${gone.prefix}/ is gone.`);
       }),
     );

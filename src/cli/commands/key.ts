@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Command, Option } from 'commander';
-import type { EphemeralKey, Key, Listing, MintedKey } from '../../api/answers.ts';
+import type { Key, Listing, MintedKey, ShownEphemeralKey } from '../../api/answers.ts';
 import { keyDigest, newKeyText } from '../../core/key-text.ts';
 import {
   apiPath,
@@ -112,7 +112,7 @@ async function mintEphemeral({ client, options }: CliCommand<EphemeralOptions>):
   const { ttl, maxUses, tool: tools, verb: verbs, description } = options;
   const scope = tools || verbs ? { tools, verbs } : undefined;
   const asked = { ttl_seconds: ttl, max_uses: maxUses, scope, description };
-  const made = await client.send<EphemeralKey>('POST', '/v1/keys/ephemeral', asked);
+  const made = await client.send<ShownEphemeralKey>('POST', '/v1/keys/ephemeral', asked);
   await print(`${options.json ? toJson(made) : made.key}\n`);
   if (!options.json) note(`It is ${made.ephemeral_id}, and ends at ${made.expires_at}.`);
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { McpServer } from '../../api/answers.ts';
+import type { ShownMcpServer } from '../../api/answers.ts';
 import { apiPath, asks, collectTexts, command, listCommand, showList } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
 
@@ -10,7 +10,7 @@ interface AcceptOptions extends CommonOptions {
 const named = { path: '/v1/mcp-servers', field: 'server_id', noun: 'MCP server' };
 const columns = ['server_id', 'origin', 'tools', 'concerns', 'seen_at'];
 
-const toRow = ({ lists, concerns, ...server }: McpServer) => ({
+const toRow = ({ lists, concerns, ...server }: ShownMcpServer) => ({
   ...server,
   tools: lists.reduce((sum, it) => sum + it.tools, 0),
   concerns: concerns.map(({ tool, kinds }) => `${tool}: ${kinds.join(' ')}`),
@@ -34,7 +34,7 @@ export function addMcpServer(program: Command): void {
       asks<AcceptOptions>(
         async ({ client, operands, options, tell }) => {
           const path = apiPath('/v1/mcp-servers/?/accept', ...operands);
-          const server = await client.send<McpServer>('POST', path, { tools: options.tool });
+          const server = await client.send<ShownMcpServer>('POST', path, { tools: options.tool });
           await tell(server, `The tools of ${server.origin} are accepted.`);
         },
         { named },

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Tool } from '../../api/answers.ts';
+import type { ShownTool } from '../../api/answers.ts';
 import { apiPath, asks, command, showList } from '../ask.ts';
 import { print, terminal, toFacts, toJson, toTable } from '../output.ts';
 
@@ -15,7 +15,7 @@ export function addTool(program: Command): void {
     .argument('<name>')
     .action(
       asks(async ({ client, operands, options }) => {
-        const tool = await client.get<Tool>(apiPath('/v1/tools/?', ...operands));
+        const tool = await client.get<ShownTool>(apiPath('/v1/tools/?', ...operands));
         const { operations, ...facts } = tool;
         const columns = ['name', 'category', 'verb', 'calls'];
         await print(

@@ -1,7 +1,7 @@
 import type { ComponentType } from 'preact';
 import { Suspense } from 'preact/compat';
 import { useEffect, useErrorBoundary } from 'preact/hooks';
-import type { Session } from '../../api/answers.ts';
+import type { ShownSession } from '../../api/answers.ts';
 import { ApiProblem, chosenTenant, get, session } from './data/api.ts';
 import { href, place } from './data/route.ts';
 import { type Children, Empty, PageHead, Problem, Skeleton } from './kit/bits.tsx';
@@ -29,7 +29,7 @@ const pages: Readonly<Record<string, ComponentType>> = {
 
 export function App() {
   useEffect(() => {
-    get<Session>('/v1/console/sessions/current').then(
+    get<ShownSession>('/v1/console/sessions/current').then(
       (it) => {
         session.value = it;
       },

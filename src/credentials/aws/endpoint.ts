@@ -1,5 +1,5 @@
+import { packagedLines } from '../../util/files/packaged-lines.ts';
 import { lazily } from '../../util/lazily.ts';
-import { packagedLines } from '../../util/packaged-lines.ts';
 import type { AwsScope } from './sign.ts';
 
 /*

@@ -61,7 +61,7 @@ export interface ReadRequest {
   readonly digests: ReadonlyMap<string, string>;
 }
 
-export type Piece =
+export type ConfigPiece =
   | { readonly list: ListName; readonly entries: readonly Entry[] }
   | { readonly origins: Config['origins'] };
 
@@ -145,7 +145,7 @@ async function takeConfig(told: Answer, port: MessagePort, before: Config): Prom
   const read = new Map<ListName, List>();
   for (const list of lists) read.set(list, new List(list, await byName(list, before[list].values())));
   const origins: ValueOrigin[] = [];
-  await drain<Piece>(port, (piece) => {
+  await drain<ConfigPiece>(port, (piece) => {
     // Origins are not compared: there are as many as values, and nobody asks whether they are those of before.
     if ('origins' in piece) origins.push(...frozen(piece.origins));
     else read.get(piece.list)?.add(piece.entries);

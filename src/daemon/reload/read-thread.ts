@@ -6,9 +6,9 @@ import { toFailure } from '../workers/messages.ts';
 import { filesTaken } from '../workers/taken-files.ts';
 import { readPolicies } from './policy-files.ts';
 import {
+  type ConfigPiece,
   entriesAtOnce,
   lists,
-  type Piece,
   type ReaderMessage,
   type ReadRequest,
   type ReadTask,
@@ -39,7 +39,7 @@ function attempt(work: () => ReaderMessage): void {
 attempt(() => {
   const config = loadConfig(file, env, files);
   const { defaultTenant, origins, tenants, agents, keys, credentials, inbound, ...rest } = config;
-  const hand = (piece: Piece): void => port.postMessage(piece);
+  const hand = (piece: ConfigPiece): void => port.postMessage(piece);
   for (const list of lists)
     for (const entries of inPieces([...config[list].values()])) hand({ list, entries });
   for (const it of inPieces(origins)) hand({ origins: it });

@@ -17,12 +17,11 @@ import {
 
 export const easternEuropeanIdentityChecks = {
   /** Checks a Polish number, whose month tells the century by 20, 40, 60 or 80 more. */
-  pesel: digitsCheck(
-    11,
-    (digits) =>
-      isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6)) &&
-      complement(weightedSum(digits, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3]), 10) === Number(digits[10]),
-  ),
+  pesel: digitsCheck(11, (digits) => {
+    const hasDate = isDate(digits.slice(0, 2), Number(digits.slice(2, 4)) % 20, digits.slice(4, 6));
+    const sum = weightedSum(digits, [1, 3, 7, 9, 1, 3, 7, 9, 1, 3]);
+    return hasDate && complement(sum, 10) === Number(digits[10]);
+  }),
   nip: lastDigitCheck([6, 5, 7, 2, 3, 4, 5, 6, 7], (sum) => sum % 11),
   /** Checks a Polish identity card: three letters and six digits, the first of which is the check digit. */
   dowod: (text) => {

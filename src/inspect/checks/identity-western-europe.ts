@@ -24,11 +24,10 @@ const hasNhsDigit = (digits: string): boolean =>
 const pupilLetters = 'ABCDEFGHJKLMNPQRTUVWXYZ';
 
 /** Returns a weighted sum in which each product counts with the sum of its digits. */
-const crossSum = (digits: string, weights: readonly number[]): number =>
-  weights.reduce((sum, weight, at) => {
-    const product = Number(digits[at]) * weight;
-    return sum + Math.trunc(product / 10) + (product % 10);
-  }, 0);
+function crossSum(digits: string, weights: readonly number[]): number {
+  const products = weights.map((weight, at) => Number(digits[at]) * weight);
+  return products.reduce((sum, product) => sum + Math.trunc(product / 10) + (product % 10), 0);
+}
 
 /** Values of characters at odd places of the codice fiscale (D.M. 23 December 1976, art. 11). */
 const oddValues = [
@@ -110,13 +109,10 @@ export const westernEuropeanIdentityChecks = {
    * Checks a Luxembourgish number: date of birth, serial, a digit by Luhn and one by Verhoeff, both over the
    * first eleven.
    */
-  'lu-matricule': digitsCheck(
-    13,
-    (digits) =>
-      isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8)) &&
-      passesLuhn(digits.slice(0, 12)) &&
-      passesVerhoeff(digits.slice(0, 11) + digits[12]),
-  ),
+  'lu-matricule': digitsCheck(13, (digits) => {
+    const hasDate = isDate(digits.slice(0, 4), digits.slice(4, 6), digits.slice(6, 8));
+    return hasDate && passesLuhn(digits.slice(0, 12)) && passesVerhoeff(digits.slice(0, 11) + digits[12]);
+  }),
   /** Checks a German tax number for life: of its first ten digits only one is repeated, once or twice. */
   'steuer-id': digitsCheck(11, (digits) => {
     const counts = [...'0123456789'].map((digit) => digits.slice(0, 10).split(digit).length - 1);
@@ -160,12 +156,10 @@ export const westernEuropeanIdentityChecks = {
     );
   }),
   /** Checks a Swiss AHV number, which is an EAN-13 with Switzerland's prefix 756. */
-  ahv: digitsCheck(
-    13,
-    (digits) =>
-      digits.startsWith('756') &&
-      complement(weightedSum(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]), 10) === Number(digits[12]),
-  ),
+  ahv: digitsCheck(13, (digits) => {
+    const sum = weightedSum(digits, [1, 3, 1, 3, 1, 3, 1, 3, 1, 3, 1, 3]);
+    return digits.startsWith('756') && complement(sum, 10) === Number(digits[12]);
+  }),
   /** Checks a Spanish DNI or NIE. A letter tells the number modulo 23; X, Y, Z stand for 0, 1, 2. */
   dni(text) {
     const number = compactOf(text).replace(/^[XYZ]/, (letter) => String('XYZ'.indexOf(letter)));

@@ -1,4 +1,4 @@
-import { packagedWords } from '../../util/packaged-lines.ts';
+import { packagedWords } from '../../util/files/packaged-lines.ts';
 import { isAscii } from '../kernel/bytes.ts';
 import type { Checks } from './check.ts';
 import { isEncodedWords, randomBits } from './randomness.ts';

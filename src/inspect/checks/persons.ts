@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { packagedWords } from '../../util/packaged-lines.ts';
+import { packagedWords } from '../../util/files/packaged-lines.ts';
 import type { Checks } from './check.ts';
 
 /*

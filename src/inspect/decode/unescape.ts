@@ -1,5 +1,5 @@
+import { GrowingBytes } from '../../util/growing-bytes.ts';
 import { type Outline, textFlags } from '../kernel/outline.ts';
-import { GrowingBytes } from './growing-bytes.ts';
 import { separator } from './separator.ts';
 import { SpanMap } from './span-map.ts';
 

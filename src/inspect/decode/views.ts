@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import { GrowingBytes } from '../../util/growing-bytes.ts';
 import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { type Bounds, DecodeBudget, OutOfTimeError, UnreadableError } from './budget.ts';
 import { blockDecodersFor, escapeDecoders } from './decoders.ts';
 import { formSpace } from './forms/percent.ts';
-import { GrowingBytes } from './growing-bytes.ts';
 import { evenLines, type HighEntropyRegion, isHighEntropy } from './high-entropy.ts';
 import { isBinaryFile } from './packed/binary-format.ts';
 import type { Block } from './packed/block-decoder.ts';

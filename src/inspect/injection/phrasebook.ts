@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import * as z from 'zod';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 import { folderStamp } from '../../util/files/folder-stamp.ts';
 import { prepared } from '../../util/prepared.ts';
 

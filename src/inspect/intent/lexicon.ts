@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as z from 'zod';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 import { type Mentions, PhraseTable } from './phrase-table.ts';
 import { type Sentence, wordsOf } from './sentences.ts';
 

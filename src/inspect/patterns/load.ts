@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 import { prepared } from '../../util/prepared.ts';
 import { type Detector, detectorFileSchema } from './detector.ts';
 

@@ -1,4 +1,4 @@
-import { packagedWords } from '../../util/packaged-lines.ts';
+import { packagedWords } from '../../util/files/packaged-lines.ts';
 import { undoEscapes } from '../../util/percent.ts';
 import type { Detector } from './detector.ts';
 import { restLengthMax } from './placeholder.ts';

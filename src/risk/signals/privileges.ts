@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
 import type { Operation, PrivilegedOperation, Privileges } from '../../core/call.ts';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 
 /**
  * Returns the part of a call that creates somebody who may be given rights, and the part that gives rights.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { readDataFile } from '../../util/data-file.ts';
+import { readDataFile } from '../../util/files/data-file.ts';
 
 /** Tells which parameters of a tool ask for what no tool needs. */
 export type RiskyParameters = ReturnType<typeof createRiskyParameters>;

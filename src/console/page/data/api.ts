@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals';
-import type { Session } from '../../../api/answers.ts';
+import type { ShownSession } from '../../../api/answers.ts';
 
 /* Calls the public API with the session's cookie, and with the token that proves that this page asks. */
 
@@ -22,7 +22,7 @@ export class ApiProblem extends Error {
 }
 
 /** The session of whoever is signed in. */
-export const session = signal<Session | null | undefined>(undefined);
+export const session = signal<ShownSession | null | undefined>(undefined);
 
 /** Set when a session has ended by itself, which the sign-in then says. */
 export const hasEnded = signal(false);

@@ -1,4 +1,4 @@
-import type { Exception as Answer } from '../../../api/answers.ts';
+import type { ShownException as Answer } from '../../../api/answers.ts';
 import { get } from './api.ts';
 import type { PolicyText } from './policy-call.ts';
 

@@ -1,4 +1,4 @@
-import type { AuditEntry, Listing } from '../../../api/answers.ts';
+import type { Listing, ShownAuditEntry } from '../../../api/answers.ts';
 import { get } from './api.ts';
 
 /* Recomputes the chain of the audit log here, so that the daemon need not be believed. */
@@ -13,7 +13,7 @@ function canonical(value: unknown): string {
   return `{${names.map((it) => `${JSON.stringify(it)}:${canonical((value as Record<string, unknown>)[it])}`).join(',')}}`;
 }
 
-async function hashOf({ hash: _, at, ...entry }: AuditEntry): Promise<string> {
+async function hashOf({ hash: _, at, ...entry }: ShownAuditEntry): Promise<string> {
   const text = canonical({ ...entry, at_ms: Date.parse(at) });
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text));
   return Array.from(new Uint8Array(digest), (it) => it.toString(16).padStart(2, '0')).join('');
@@ -36,7 +36,7 @@ export async function verifyAudit(onProgress: (entries: number) => void): Promis
   let head = '';
   let entries = 0;
   for (let page = 0; page < pagesMax; page += 1) {
-    const { items, next_cursor } = await get<Listing<AuditEntry>>('/v1/audit', { limit: 1000, cursor });
+    const { items, next_cursor } = await get<Listing<ShownAuditEntry>>('/v1/audit', { limit: 1000, cursor });
     for (const it of items) {
       head ||= it.hash;
       if (expected && it.seq !== expected.seq)

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { AuditEntry } from '../../../api/answers.ts';
+import type { ShownAuditEntry } from '../../../api/answers.ts';
 import { useNames } from '../data/agents.ts';
 import { href } from '../data/route.ts';
 import { Time } from '../kit/bits.tsx';
@@ -22,7 +22,7 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f-]{27}$/;
 /** Returns the beginning of an id; any other text as it is. */
 const shortened = (text: string): string => (uuid.test(text) ? text.slice(0, 8) : text);
 
-function Subject({ of: { kind, subject }, names }: { of: AuditEntry; names: Names }) {
+function Subject({ of: { kind, subject }, names }: { of: ShownAuditEntry; names: Names }) {
   const page = pageOf[kind.split('.', 1)[0] ?? ''];
   const text = names.get(subject) ?? shortened(subject);
   return (
@@ -44,7 +44,7 @@ function detailOf(name: string, value: unknown, names: Names): ComponentChildren
   return `${name.replaceAll('_', ' ')} ${typeof value === 'object' ? JSON.stringify(value) : String(value)}`;
 }
 
-function Details({ of: { details }, names }: { of: AuditEntry; names: Names }) {
+function Details({ of: { details }, names }: { of: ShownAuditEntry; names: Names }) {
   return (
     <span class="faint">
       {Object.entries(details)
@@ -57,7 +57,7 @@ function Details({ of: { details }, names }: { of: AuditEntry; names: Names }) {
 }
 
 /** Returns the columns of the log, with agents by their names. */
-export function useAuditColumns(): readonly Column<AuditEntry>[] {
+export function useAuditColumns(): readonly Column<ShownAuditEntry>[] {
   const names = useNames();
   return useMemo(
     () => [

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry } from '../../../api/answers.ts';
+import type { ShownAuditEntry } from '../../../api/answers.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
@@ -44,7 +44,7 @@ const kinds = [
 export default function Audit() {
   const { query } = place.value;
   const { kind, subject } = query;
-  const list = useList<AuditEntry>('/v1/audit', { kind, subject }, { everyMs: 5000 });
+  const list = useList<ShownAuditEntry>('/v1/audit', { kind, subject }, { everyMs: 5000 });
   const columns = useAuditColumns();
   const [read, setRead] = useState(0);
   const [verified, setVerified] = useState<Verified>();

@@ -1,4 +1,4 @@
-import type { Feed } from '../../../api/answers.ts';
+import type { ShownFeed } from '../../../api/answers.ts';
 import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
@@ -7,7 +7,7 @@ import { List } from '../kit/list.tsx';
 
 /** Shows the threat feeds, which list hosts and addresses that nobody should call. */
 export default function Feeds() {
-  const feeds = useList<Feed>('/v1/feeds', {}, { everyMs: 5000 });
+  const feeds = useList<ShownFeed>('/v1/feeds', {}, { everyMs: 5000 });
   const refresh = useAction(async (name: string) => {
     await post(`/v1/feeds/${encodeURIComponent(name)}/refresh`);
     feeds.reload();

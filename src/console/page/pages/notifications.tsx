@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Channel, FailedMessage } from '../../../api/answers.ts';
+import type { FailedMessage, ShownChannel } from '../../../api/answers.ts';
 import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
@@ -14,7 +14,7 @@ const example = `notifications:
 
 /** Shows who is told, and what could not be delivered. */
 export default function Notifications() {
-  const channels = useList<Channel>('/v1/notifications', {}, { everyMs: 5000 });
+  const channels = useList<ShownChannel>('/v1/notifications', {}, { everyMs: 5000 });
   const failed = useList<FailedMessage>('/v1/notifications/failed', {}, { everyMs: 5000 });
   const [told, setTold] = useState<{ readonly text: string; readonly isBad: boolean }>();
   const test = useAction(async (name: string) => {

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Credential, InboundRoute } from '../../../api/answers.ts';
+import type { Credential, ShownRoute } from '../../../api/answers.ts';
 import { useNames } from '../data/agents.ts';
 import { call, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
@@ -103,7 +103,7 @@ function Credentials() {
 }
 
 function InboundRoutes() {
-  const list = useList<InboundRoute>('/v1/inbound-routes');
+  const list = useList<ShownRoute>('/v1/inbound-routes');
   const names = useNames();
   const [isMaking, setMaking] = useState(false);
   return (

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
-import type { Session } from '../../../api/answers.ts';
+import type { ShownSession } from '../../../api/answers.ts';
 import { ApiProblem, hasEnded, post, session } from '../data/api.ts';
 import { useAction } from '../data/resource.ts';
 import { Command } from '../kit/bits.tsx';
@@ -10,7 +10,7 @@ export function SignIn() {
   const [secret, setSecret] = useState('');
   const [tenantId, setTenantId] = useState('');
   const signIn = useAction(async () => {
-    session.value = await post<Session>('/v1/console/sessions', {
+    session.value = await post<ShownSession>('/v1/console/sessions', {
       secret: secret.trim(),
       ...(tenantId.trim() === '' ? {} : { tenant_id: tenantId.trim() }),
     });

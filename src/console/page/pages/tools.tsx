@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { ListedTool, McpServer, Tool } from '../../../api/answers.ts';
+import type { ListedTool, ShownMcpServer, ShownTool } from '../../../api/answers.ts';
 import { get, may, post } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
@@ -82,7 +82,9 @@ function ToolTable() {
 }
 
 function ToolPage({ name }: { name: string }) {
-  const tool = useResource(name, (signal) => get<Tool>(`/v1/tools/${encodeURIComponent(name)}`, {}, signal));
+  const tool = useResource(name, (signal) =>
+    get<ShownTool>(`/v1/tools/${encodeURIComponent(name)}`, {}, signal),
+  );
   return (
     <>
       <PageHead title={tool.data?.title ?? name} about={tool.data?.hosts.join(' ')}>
@@ -122,7 +124,7 @@ function ToolPage({ name }: { name: string }) {
 }
 
 function McpServers() {
-  const list = useList<McpServer>('/v1/mcp-servers');
+  const list = useList<ShownMcpServer>('/v1/mcp-servers');
   if (list.items?.length === 0 && !list.problem) return null;
   return (
     <Card title="MCP servers">

@@ -1,4 +1,4 @@
-import { GrowingBytes } from '../growing-bytes.ts';
+import { GrowingBytes } from '../../../util/growing-bytes.ts';
 import { lastAtOrBefore, type Span } from '../span-map.ts';
 
 const between = Buffer.from(': ');

@@ -3,7 +3,7 @@ import { exceededOf, firstDayKept, givenBack } from '../../rules/budgets.ts';
 import { wasLetOut } from '../../rules/destinations.ts';
 import type { BudgetCharge, RecordedCall } from '../../store.ts';
 import type { Database } from '../sqlite.ts';
-import type { Tally } from './counters.ts';
+import type { CallTally } from './counters.ts';
 
 /*
  * Counts charges to budgets. Memory is authoritative, and the disk follows with the batches of the journal. A
@@ -84,7 +84,7 @@ export function createBudgetReader(db: Database) {
 }
 
 /** Returns a function that adds what let-out calls have spent, in the running transaction. */
-export function createBudgetWriter(db: Database): (tallies: readonly Tally[]) => void {
+export function createBudgetWriter(db: Database): (tallies: readonly CallTally[]) => void {
   const add = db.prepare(`
     INSERT INTO budgets (tenant_id, day, name, used) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET used = used + excluded.used

@@ -12,7 +12,7 @@ import type { Database, Row } from '../sqlite.ts';
  */
 
 /** The calls of one origin within ten minutes. */
-export interface Tally {
+export interface CallTally {
   readonly origin: CallOrigin;
   /** The number of the window, as `windowOf` of `habits.ts` returns it. */
   readonly window: number;
@@ -139,7 +139,7 @@ function toAgentUsage({ total, byHour, firstMs, lastMs }: Counts, nowMs: number)
 const hoursKept = 48;
 
 /** Returns a function that adds to the counts, in the running transaction. */
-export function createCounterWriter(db: Database): (tallies: readonly Tally[]) => void {
+export function createCounterWriter(db: Database): (tallies: readonly CallTally[]) => void {
   const add = db.prepare(`
     INSERT INTO counters (subject, counter, period, count) VALUES (?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET count = count + excluded.count
@@ -150,12 +150,12 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
     ON CONFLICT DO UPDATE SET first_ms = min(first_ms, excluded.first_ms), last_ms = max(last_ms, excluded.last_ms)
   `);
 
-  function addHour(subject: string, counter: string, { hour, count }: Tally): void {
+  function addHour(subject: string, counter: string, { hour, count }: CallTally): void {
     add.run(subject, counter, hour, count);
     forget.run(subject, counter, hour - hoursKept);
   }
 
-  const outcomes: Readonly<Record<CallOrigin['outcome'], (tally: Tally) => void>> = {
+  const outcomes: Readonly<Record<CallOrigin['outcome'], (tally: CallTally) => void>> = {
     call(tally) {
       const { origin, count, firstMs, lastMs } = tally;
       add.run(origin.tenantId, 'tenant.calls', monthNumberOf(firstMs), count);
@@ -185,8 +185,8 @@ export function createCounterWriter(db: Database): (tallies: readonly Tally[]) =
 }
 
 /** Joins tallies that add to the same counts. A batch has many origins, and few keys. */
-function sumUp(tallies: readonly Tally[]): Iterable<Tally> {
-  const sums = new Map<string, Tally>();
+function sumUp(tallies: readonly CallTally[]): Iterable<CallTally> {
+  const sums = new Map<string, CallTally>();
   for (const { origin, window, hour, count, firstMs, lastMs } of tallies) {
     const { tenantId, agentId, keyId, decision, outcome, credential } = origin;
     const name = JSON.stringify([tenantId, agentId, keyId, decision, outcome, hour, credential]);

@@ -16,7 +16,7 @@ import { createSightingLogs } from '../../rules/sightings.ts';
 import { afterCalls, afterMark, defaultTrustTerms, wholeTrust } from '../../rules/trust.ts';
 import type { RecordedCall, Store, TrustRecord, TrustTerms } from '../../store.ts';
 import type { Database, Row } from '../sqlite.ts';
-import type { Tally } from './counters.ts';
+import type { CallTally } from './counters.ts';
 import { createSlidingCount, type SlidingCount } from './sliding-count.ts';
 
 /*
@@ -119,7 +119,7 @@ export function createEmbeddedHistory(stored: HistoryReader): History {
   };
 }
 
-type Counted = Pick<Tally, 'count' | 'firstMs' | 'lastMs'> & {
+type Counted = Pick<CallTally, 'count' | 'firstMs' | 'lastMs'> & {
   readonly origin: Pick<RecordedCall, 'decision' | 'sizeClass' | 'marks'>;
 };
 
@@ -167,7 +167,7 @@ export function createHistoryWriter(db: Database) {
   };
   return {
     /** Adds calls, in the running transaction. */
-    add(tallies: readonly Tally[], terms: TrustTerms) {
+    add(tallies: readonly CallTally[], terms: TrustTerms) {
       const byAgent = Map.groupBy(tallies, ({ origin }) => origin.agentId);
       for (const [agentId, own] of byAgent) {
         const agent = { ...of(agentId) };

@@ -6,7 +6,7 @@ import { windowOf } from '../../rules/habits.ts';
 import { hourOf } from '../../rules/limits.ts';
 import { idAt, nextLine, traceWindowMs } from '../../traces/lines.ts';
 import { createStatTally, FactReader, type MinuteCounts } from '../../traces/stats.ts';
-import type { Tally } from '../counts/counters.ts';
+import type { CallTally } from '../counts/counters.ts';
 
 /*
  * Sorts batches into chunks (`traces/lines.ts`): the lines of one batch, one tenant and one second of ids, as
@@ -29,7 +29,7 @@ export interface SortedBatch {
   /** The origins whose touched destinations are not stored yet, with the time of the first touch. */
   readonly touched: Map<KnownOrigin, number>;
   /** The counts of all calls of the batch. */
-  readonly tallies: readonly Tally[];
+  readonly tallies: readonly CallTally[];
   readonly stats: readonly MinuteCounts[];
   /** The number of lines that are not whole. */
   readonly unreadable: number;
@@ -39,7 +39,7 @@ interface KnownOrigin extends CallOrigin {
   /** Whether its destinations need no writing. It is set once they are written. */
   isStored: boolean;
   /** The tally of its last calls in the batch that is being sorted, and of their ten minutes. */
-  tally: Tally | undefined;
+  tally: CallTally | undefined;
   /** The number of calls with marks in the batch before those of the tally. */
   markedBefore: number;
 }
@@ -138,7 +138,7 @@ export class Sorter {
 class Batch {
   readonly chunks: Chunk[] = [];
   readonly touched = new Map<KnownOrigin, number>();
-  readonly tallies: (Tally & { readonly origin: KnownOrigin })[] = [];
+  readonly tallies: (CallTally & { readonly origin: KnownOrigin })[] = [];
   unreadable = 0;
   readonly #open = new Map<string, Chunk>();
   #marked = 0;

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { Simulation, Trace } from '../../../../api/answers.ts';
+import type { ShownTrace, Simulation } from '../../../../api/answers.ts';
 import { may } from '../../data/api.ts';
 import { beforeOf, type Exception, exceptionFor } from '../../data/exception.ts';
 import { apply, archive, simulate } from '../../data/policy-call.ts';
@@ -10,7 +10,7 @@ import { Command, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 
-export function LetThrough({ trace }: { trace: Trace }) {
+export function LetThrough({ trace }: { trace: ShownTrace }) {
   const [exception, setException] = useState<Exception>();
   const [tried, setTried] = useState<Simulation>();
   const ask = useAction(async () => {

@@ -1,4 +1,4 @@
-import type { Approval, ShownFinding, Trace } from '../../../../api/answers.ts';
+import type { Approval, ShownFinding, ShownTrace } from '../../../../api/answers.ts';
 import { get } from '../../data/api.ts';
 import { requestLines } from '../../data/request-lines.ts';
 import { useResource } from '../../data/resource.ts';
@@ -8,7 +8,7 @@ import { Body } from '../approvals/body.tsx';
 const marks = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 
 /** Shows the request as far as it may be seen, with what was found in its place, and what was put there. */
-export function Request({ trace }: { trace: Trace }) {
+export function Request({ trace }: { trace: ShownTrace }) {
   const { findings = [], decision, approval_id: approvalId } = trace;
   const held = useResource(approvalId, (signal) =>
     get<Approval>(`/v1/approvals/${encodeURIComponent(approvalId ?? '')}`, {}, signal),

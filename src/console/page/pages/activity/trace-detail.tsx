@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { Trace } from '../../../../api/answers.ts';
+import type { ShownTrace } from '../../../../api/answers.ts';
 import { get, may } from '../../data/api.ts';
 import { useResource } from '../../data/resource.ts';
 import { go, href } from '../../data/route.ts';
@@ -23,7 +23,7 @@ import { Request } from './request.tsx';
 /** Shows one call: what it was, what became of it, and why. */
 export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
   const trace = useResource(traceId, (signal) =>
-    get<Trace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal),
+    get<ShownTrace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal),
   );
   const it = trace.data;
   return (
@@ -61,7 +61,7 @@ export function TraceDetail({ traceId, back }: { traceId: string; back: string }
   );
 }
 
-function Outcome({ trace: it }: { trace: Trace }) {
+function Outcome({ trace: it }: { trace: ShownTrace }) {
   return (
     <>
       <DecisionBadge of={it.decision} />
@@ -83,7 +83,7 @@ function Part({ title, children }: { title: string; children: ComponentChildren 
 
 const verbs = { ALLOW: 'let out', SANITIZE: 'sanitized', REQUIRE_APPROVAL: 'held', DENY: 'denied' } as const;
 
-function Why({ trace }: { trace: Trace }) {
+function Why({ trace }: { trace: ShownTrace }) {
   const lines = trace.explanation ?? (trace.detail ? [trace.detail] : []);
   return (
     <Part title={`Why it was ${verbs[trace.decision]}`}>
@@ -110,7 +110,7 @@ function Why({ trace }: { trace: Trace }) {
   );
 }
 
-function Signals({ trace }: { trace: Trace }) {
+function Signals({ trace }: { trace: ShownTrace }) {
   const { signals = [], risk } = trace;
   if (signals.length === 0) return null;
   return (
@@ -140,7 +140,7 @@ function Signals({ trace }: { trace: Trace }) {
   );
 }
 
-function Rules({ rules, decidedBy }: { rules: Trace['matched_rules']; decidedBy: string | undefined }) {
+function Rules({ rules, decidedBy }: { rules: ShownTrace['matched_rules']; decidedBy: string | undefined }) {
   if (!rules || rules.length === 0) return null;
   return (
     <Part title="Rules that matched">
@@ -166,7 +166,7 @@ function KeyName({ id, prefix }: { id: string | undefined; prefix: string }) {
   return id !== undefined && may('keys:read') ? <a href={href(['keys', id])}>{name}</a> : <span>{name}</span>;
 }
 
-function CallFacts({ trace: it }: { trace: Trace }) {
+function CallFacts({ trace: it }: { trace: ShownTrace }) {
   const operation = it.operation && `${it.tool_name} › ${it.operation}${it.verb ? ` (${it.verb})` : ''}`;
   return (
     <Part title="The call">

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks';
-import type { AuditEntry, Key, MintedKey } from '../../../../api/answers.ts';
+import type { Key, MintedKey, ShownAuditEntry } from '../../../../api/answers.ts';
 import { useNames } from '../../data/agents.ts';
 import { call, get, may, post } from '../../data/api.ts';
 import { useList } from '../../data/pages.ts';
@@ -18,7 +18,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
   const names = useNames();
   const columns = useAuditColumns();
   const key = useResource(keyId, (signal) => get<Key>(path, {}, signal), { everyMs: 10_000 });
-  const audit = useList<AuditEntry>(`${path}/audit`);
+  const audit = useList<ShownAuditEntry>(`${path}/audit`);
   const [minted, setMinted] = useState<MintedKey>();
   const it = key.data;
   const changed = () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { lazily } from './lazily.ts';
-import { packageFile } from './program-files.ts';
+import { lazily } from '../lazily.ts';
+import { packageFile } from '../program-files.ts';
 
 /** Returns the lines of a list in `config`, without empty ones and comments, which begin with `# `. */
 export const packagedLines = (path: string): readonly string[] =>
