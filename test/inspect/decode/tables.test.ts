@@ -120,7 +120,8 @@ t.test('reads values one level below their name', async (t) => {
     {},
   ])
     t.same(values(other), [], JSON.stringify(other).slice(0, 40));
-  const many = Array.from({ length: 200 }, (_, at) => `64184${at}`);
+  t.same(values(['short', '64184726Y']), ['dni: 64184726Y'], 'a value of few bytes');
+  const many = Array.from({ length: 200 }, (_, at) => `64184726${at}`);
   t.equal(values(many).length, 128, 'a bounded number of a list');
 });
 

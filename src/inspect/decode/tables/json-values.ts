@@ -16,6 +16,8 @@ const isSpace = byteSet('\t\n\r ');
 /** Bounds on the bytes of a key and of a value. Values with spaces are texts. */
 const keyBytesMax = 16;
 const valueBytesMax = 256;
+/** The least number of bytes of a value that is read: many lists have shorter ones, which are words. */
+const valueBytesMin = 8;
 const spaceMax = 64;
 const endsValue = byteSet('" \\');
 
@@ -40,7 +42,9 @@ function readAll(bytes: Buffer, opening: number, take: TakeCell, budget: DecodeB
     if (!name) continue;
     const { values, end } = valuesIn(bytes, at, opening);
     budget.work(end - name.start);
-    if (values.length > 0 && isColumnName(bytes, name)) for (const value of values) take(name, value);
+    if (values.length > 0 && isColumnName(bytes, name)) {
+      for (const value of values) if (value.end - value.start >= valueBytesMin) take(name, value);
+    }
   }
 }
 
