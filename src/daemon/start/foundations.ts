@@ -44,7 +44,7 @@ import { withNudges } from '../nudges.ts';
 import { openReaders } from '../reader-threads.ts';
 import type { Exporter } from '../telemetry/exporter.ts';
 import type { WorkerSlot } from '../worker-slot.ts';
-import { loadPepper } from './pepper.ts';
+import { checkPepper, loadPepper } from './pepper.ts';
 
 interface FoundationsOptions {
   readonly files: Files;
@@ -82,6 +82,7 @@ export async function openFoundations(
   const { notifications, store } = openNotifications(state, notifying, closers);
   const log = withErrorsTold(plainLog, (notice) => notifications.tell(notice), Date.now);
   const vault = openVault(config);
+  await checkPepper(config, store);
   const pepper = loadPepper(config, log);
   const { cert: certFile, key: keyFile } = config.authority;
   const authority = openAuthority({ certFile, keyFile, nowMs: Date.now() });

@@ -8,6 +8,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from 'node:fs';
@@ -16,10 +17,11 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
+import { startGateway } from '../../../src/daemon/gateway.ts';
 import { run } from '../../support/clients.ts';
 import { isRunning, workersOf } from '../../support/crew.ts';
 import { posternCommand, startDaemon } from '../../support/daemon.ts';
-import { apiClient, writeTestConfig } from '../../support/gateway.ts';
+import { apiClient, startTestGateway, writeTestConfig } from '../../support/gateway.ts';
 import { findOldNode, needProgram } from '../../support/programs.ts';
 import { type RedisServer, startRedis, startRedisCluster, until } from '../../support/redis.ts';
 
@@ -199,6 +201,24 @@ t.test('a state whose folder cannot be made ends the start at once', async (t) =
     ...posternCommand(['--config', ofOthers, 'serve']),
   ]);
   t.match(refused, { code: 1, stderr: /state\.dir: .* may not be written by this user/ });
+});
+
+t.test('a start without the pepper of its keys is refused, and its state stays as it was', async (t) => {
+  const gateway = await startTestGateway(t);
+  await gateway.stop();
+  const pepper = join(gateway.dir, 'data/pepper');
+  renameSync(pepper, `${pepper}.away`);
+  await t.rejects(startGateway(gateway.configFile, {}), {
+    message: /data\/pepper is gone, without which no key/,
+  });
+  t.notOk(existsSync(pepper), 'no other was made');
+
+  renameSync(`${pepper}.away`, pepper);
+  const again = await startGateway(gateway.configFile, {});
+  t.teardown(() => again.stop(1000));
+  const asked = { method: 'GET', url: 'https://api.example.com/' };
+  const { status } = await apiClient(again.controlUrl)('POST', '/v1/scan', asked, `Bearer ${gateway.key}`);
+  t.equal(status, 200, 'its keys are valid');
 });
 
 t.test('a Redis that refuses the password is said to do so, at once', async (t) => {
