@@ -1,5 +1,7 @@
 import { byteSet } from '../../kernel/bytes.ts';
 import { textFlags } from '../../kernel/outline.ts';
+import type { DecodeBudget } from '../budget.ts';
+import { runEnd } from '../runs.ts';
 import type { Span } from '../span-map.ts';
 import { columnsMax, isColumnName, noteReach, type TableReader, takeRow, trimmed } from './cell.ts';
 
@@ -8,8 +10,15 @@ const close = 0x29;
 const comma = 0x2c;
 const backslash = 0x5c;
 const isQuote = byteSet('\'"');
-/** Matches what may be a list of columns before VALUES and a row. No column is named with a sign of `()'=`. */
-const listBeforeRow = /\(([^()'=]{3,2048})\)\s{0,64}values\s{0,64}(?=\()/gi;
+const signs = ['VALUES', 'values', 'Values'].map((it) => Buffer.from(it));
+
+const isSpace = byteSet('\t\n\v\f\r \xa0');
+/** Characters that end a list of columns, because no column is named with them. */
+const endsList = byteSet("()'=");
+const signBytes = 6;
+const spaceMax = 64;
+const listBytesMin = 3;
+const listBytesMax = 2048;
 
 const rowBytesMax = 16_384;
 
@@ -21,13 +30,12 @@ export const insert: TableReader = {
   mayHold: ({ flags }) => (flags & textFlags.values) !== 0,
   read(bytes, take, budget) {
     let readTo = 0;
-    for (const { 0: whole, 1: columns = '', index } of bytes.toString('latin1').matchAll(listBeforeRow)) {
-      budget.work(whole.length);
+    for (const sign of placesOf(bytes, budget)) {
+      const list = listBefore(bytes, sign);
       // A row without an end is not read again.
-      if (index < readTo) continue;
-      const list = { start: index + 1, end: index + 1 + columns.length };
+      if (!list || list.start <= readTo) continue;
       const names = namesOf(bytes, list);
-      for (let at = index + whole.length; names && bytes[at] === open; ) {
+      for (let at = runEnd(bytes, sign + signBytes, isSpace, spaceMax); names && bytes[at] === open; ) {
         const { cells, end: rowEnd } = readRow(bytes, at);
         budget.work(rowEnd - at);
         noteReach(take, list.start, rowEnd);
@@ -41,6 +49,32 @@ export const insert: TableReader = {
     }
   },
 };
+
+/** Yields the places of the word VALUES, from left to right. */
+function* placesOf(bytes: Buffer, budget: DecodeBudget): Iterable<number> {
+  const next = signs.map((sign) => bytes.indexOf(sign));
+  for (;;) {
+    const at = Math.min(...next.filter((it) => it >= 0));
+    if (at === Number.POSITIVE_INFINITY) return;
+    budget.work(signBytes);
+    yield at;
+    const which = next.indexOf(at);
+    next[which] = bytes.indexOf(signs[which] as Buffer, at + signBytes);
+  }
+}
+
+/**
+ * Returns the content of the parentheses that end at a place, if it may be a list of columns; else undefined.
+ */
+function listBefore(bytes: Buffer, signStart: number): Span | undefined {
+  let end = signStart;
+  while (signStart - end < spaceMax && isSpace[bytes[end - 1] ?? 0] === 1) end -= 1;
+  end -= 1;
+  if (bytes[end] !== close) return undefined;
+  let start = end;
+  while (end - start < listBytesMax && endsList[bytes[start - 1] ?? close] === 0) start -= 1;
+  return bytes[start - 1] === open && end - start >= listBytesMin ? { start, end } : undefined;
+}
 
 /**
  * Returns the names without the marks of quoted identifiers: `"name"`, `[name]`, and backticks. Returns
