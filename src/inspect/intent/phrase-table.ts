@@ -1,11 +1,17 @@
-import { kept } from '../../util/kept.ts';
 import type { Sentence } from './sentences.ts';
+import { hasBit, wordBitsOf } from './word-set.ts';
 
-/* Stores the phrases of a lexicon as steps from word to word. */
+/*
+ * Stores the phrases of a lexicon as one table of numbers. Every word of a sentence is looked up, and the
+ * table is small enough for the nearest caches.
+ */
 
 /** Bound on the mentions in a sentence; more say nothing new. */
 const mentionsMax = 48;
-const none: readonly number[] = [];
+/** The factor that spreads similar inputs: the golden ratio in 32 bits (Knuth, TAOCP 6.4). */
+const multiplier = 0x9e3779b1;
+/** The numbers in a slot: a step, a word that follows it, and the step that both lead to. */
+const numbersPerSlot = 3;
 
 /**
  * Concepts in a sentence, in order: the number, first word and end of each. They are valid until the next
@@ -19,25 +25,29 @@ export interface Mentions {
   readonly ends: Uint8Array;
 }
 
-/** A word of a phrase: the words that may follow, and the concepts of phrases that end with it. */
-class Step {
-  readonly next = new Map<number, Step>();
-  concepts: readonly number[] = none;
-}
-
 /** Finds phrases in sentences, for up to 256 concepts. */
 export class PhraseTable implements Mentions {
   count = 0;
   readonly concepts = new Uint8Array(mentionsMax);
   readonly starts = new Uint8Array(mentionsMax);
   readonly ends = new Uint8Array(mentionsMax);
-  readonly #first = new Step();
+  readonly #firstWords: Int32Array;
+  readonly #slots: Int32Array;
+  readonly #mask: number;
+  /** The concepts of each step. */
+  readonly #conceptsOf: (readonly number[])[] = [none];
 
   /** Takes the words of each phrase, at least one, and its concept. */
   constructor(phrases: readonly { readonly words: readonly number[]; readonly concept: number }[]) {
+    const wordCount = phrases.reduce((sum, { words }) => sum + words.length, 0);
+    const slotCount = 2 ** Math.ceil(Math.log2(2 * wordCount + 2));
+    this.#slots = new Int32Array(numbersPerSlot * slotCount);
+    this.#mask = slotCount - 1;
+    this.#firstWords = wordBitsOf(phrases.flatMap(({ words }) => words.slice(0, 1)));
     for (const { words, concept } of phrases) {
-      const end = words.reduce((step, word) => kept(step.next, word, () => new Step()), this.#first);
-      if (!end.concepts.includes(concept)) end.concepts = [...end.concepts, concept];
+      const step = words.reduce((from, word) => this.#add(from, word), 0);
+      const concepts = this.#conceptsOf[step] as readonly number[];
+      if (!concepts.includes(concept)) this.#conceptsOf[step] = [...concepts, concept];
     }
   }
 
@@ -46,16 +56,19 @@ export class PhraseTable implements Mentions {
     this.count = 0;
     for (let start = 0; start < count && this.count < mentionsMax; ) {
       let end = start + 1;
-      let found = none;
-      let step = this.#first.next.get(words[start] as number);
-      for (let at = start + 1; step; at += 1) {
-        if (step.concepts.length > 0) {
-          found = step.concepts;
-          end = at;
+      if (hasBit(this.#firstWords, words[start] as number)) {
+        let found = none;
+        let step = this.#next(0, words[start] as number);
+        for (let at = start + 1; step > 0; at += 1) {
+          const concepts = this.#conceptsOf[step] as readonly number[];
+          if (concepts.length > 0) {
+            found = concepts;
+            end = at;
+          }
+          step = at < count ? this.#next(step, words[at] as number) : 0;
         }
-        step = at < count ? step.next.get(words[at] as number) : undefined;
+        for (let index = 0; index < found.length; index += 1) this.#note(found[index] as number, start, end);
       }
-      for (const concept of found) this.#note(concept, start, end);
       start = end;
     }
     return this;
@@ -68,4 +81,32 @@ export class PhraseTable implements Mentions {
     this.ends[this.count] = end;
     this.count += 1;
   }
+
+  /** Returns the step that a word leads to; 0 where no phrase goes on with the word. */
+  #next(step: number, word: number): number {
+    return this.#slots[this.#slotOf(step, word) + 2] as number;
+  }
+
+  #add(step: number, word: number): number {
+    const slot = this.#slotOf(step, word);
+    const known = this.#slots[slot + 2] as number;
+    if (known > 0) return known;
+    const next = this.#conceptsOf.push(none) - 1;
+    this.#slots.set([step, word, next], slot);
+    return next;
+  }
+
+  /**
+   * Returns the slot of a step and word, or the first empty slot behind. At least half of the slots are
+   * empty.
+   */
+  #slotOf(step: number, word: number): number {
+    const slots = this.#slots;
+    for (let place = word ^ Math.imul(step, multiplier); ; place += 1) {
+      const slot = numbersPerSlot * (place & this.#mask);
+      if (slots[slot + 2] === 0 || (slots[slot + 1] === word && slots[slot] === step)) return slot;
+    }
+  }
 }
+
+const none: readonly number[] = [];

@@ -72,18 +72,21 @@ function valuesIn(bytes: Buffer, start: number, opening: number): { values: read
   let isTyped = false;
   do {
     at = spaceEnd(bytes, at + 1);
+    const key = opening === brace ? stringAt(bytes, at, keyBytesMax) : undefined;
     if (opening === brace) {
-      const key = stringAt(bytes, at, keyBytesMax);
-      const text = key && bytes.toString('latin1', key.start, key.end);
-      // A value has one type, and a column has many rows.
-      isTyped = text !== undefined && values.length === 0 && typeKey.test(text);
-      if (!key || text === undefined || !(isTyped || rowKey.test(text))) return { values: none, end: at };
+      if (!key) return { values: none, end: at };
       at = spaceEnd(bytes, key.end + 1);
       if (bytes[at] !== colon) return { values: none, end: at };
       at = spaceEnd(bytes, at + 1);
     }
     const value = stringAt(bytes, at, valueBytesMax);
     if (!value) return { values: none, end: at };
+    if (key) {
+      const text = bytes.toString('latin1', key.start, key.end);
+      // A value has one type, and a column has many rows.
+      isTyped = values.length === 0 && typeKey.test(text);
+      if (!isTyped && !rowKey.test(text)) return { values: none, end: at };
+    }
     values.push(value);
     at = spaceEnd(bytes, value.end + 1);
   } while (bytes[at] === comma && !isTyped && values.length < columnsMax);
