@@ -2,8 +2,8 @@ import type { Socket } from 'node:net';
 import { AgentConnection, type OnConnect } from './agent-connection.ts';
 import { AgentSession } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
+import { createStreamTurns } from './http2/stream-turns.ts';
 import type { AllowedTicks, ConnectionLimits, Served, ServingContext } from './serving-context.ts';
-import { createStreamTurns } from './stream-turns.ts';
 
 export type AgentConnections = ReturnType<typeof createAgentConnections>;
 

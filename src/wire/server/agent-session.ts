@@ -2,11 +2,11 @@ import { performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream
 import type { Socket } from 'node:net';
 import { toGatewayError } from '../../core/errors.ts';
 import type { Exchange } from './exchange.ts';
+import { StreamExchange } from './http2/stream-exchange.ts';
+import { readStreamRequest, type StreamRequest } from './http2/stream-request.ts';
+import type { Begins, StreamTurns } from './http2/stream-turns.ts';
 import { answerProblem } from './problem.ts';
 import type { AllowedTicks, Served, ServingContext } from './serving-context.ts';
-import { StreamExchange } from './stream-exchange.ts';
-import { readStreamRequest, type StreamRequest } from './stream-request.ts';
-import type { Begins, StreamTurns } from './stream-turns.ts';
 
 /** Requests that one connection may have at once. */
 const streamsMax = 100;

@@ -1,12 +1,12 @@
 import { constants, type ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type GatewayError, toGatewayError } from '../../core/errors.ts';
-import { acceptOf, isKey, keyIn } from '../websocket/handshake.ts';
-import { type BodyBounds, BodyCollector } from './collect.ts';
-import type { Collected, Exchange, Flow, Receiver } from './exchange.ts';
-import { cutShort, tooSlow } from './request-problems.ts';
-import type { AllowedTicks } from './serving-context.ts';
+import { type GatewayError, toGatewayError } from '../../../core/errors.ts';
+import { acceptOf, isKey, keyIn } from '../../websocket/handshake.ts';
+import { type BodyBounds, BodyCollector } from '../collect.ts';
+import type { Collected, Exchange, Flow, Receiver } from '../exchange.ts';
+import { cutShort, tooSlow } from '../request-problems.ts';
+import type { AllowedTicks } from '../serving-context.ts';
 import { StreamAnswer } from './stream-answer.ts';
 import type { StreamRequest } from './stream-request.ts';
 

@@ -1,7 +1,7 @@
 import type { ServerHttp2Stream } from 'node:http2';
-import { GatewayError } from '../../core/errors.ts';
-import type { Answer } from '../http1/answer.ts';
-import { isField } from '../http1/field.ts';
+import { GatewayError } from '../../../core/errors.ts';
+import type { Answer } from '../../http1/answer.ts';
+import { isField } from '../../http1/field.ts';
 
 type Listener = () => void;
 

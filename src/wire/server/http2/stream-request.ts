@@ -1,11 +1,11 @@
-import { GatewayError } from '../../core/errors.ts';
+import { GatewayError } from '../../../core/errors.ts';
 import {
   headTooLarge,
   knownMethods,
   nestedTunnel,
   unknownMethod,
   unmetExpectation,
-} from './request-problems.ts';
+} from '../request-problems.ts';
 
 /** The head of a request on a stream of HTTP/2, in the form that one of HTTP/1.1 has. */
 export interface StreamRequest {
