@@ -4,7 +4,7 @@ import { explanationForAgent, signalsForAgent } from '../decision/trace/agent-vi
 import { shownOperationOf } from '../decision/trace/safe-names.ts';
 import { publicFinding, publicRule } from '../decision/trace/trace-line.ts';
 import type { DescribedBody } from './fields/described-call.ts';
-import { band, decision, safeName } from './fields/fields.ts';
+import { band, decision, finding, safeName, signal } from './fields/fields.ts';
 import { RawAnswer } from './route.ts';
 
 const findingsMax = 100;
@@ -20,9 +20,7 @@ export const scanAnswer = z
     tool_name: safeName,
     operation: safeName,
     classifications: z.array(z.enum(dataClasses)),
-    signals: z.array(
-      z.object({ engine: z.string(), name: z.string(), score: z.number(), details: z.string() }),
-    ),
+    signals: z.array(signal),
     sanitized_body: z
       .unknown()
       .optional()
@@ -32,9 +30,7 @@ export const scanAnswer = z
     policy_name: z.string().optional(),
     would_be: decision.optional().describe('In monitor mode: the decision that would have stood'),
     violations: z.array(z.string()).optional().describe('How the call leaves the scope of its key'),
-    findings: z.array(
-      z.object({ class: z.string(), kind: z.string(), location: z.string(), confidence: z.string() }),
-    ),
+    findings: z.array(finding),
     matched_rules: z.array(z.record(z.string(), z.unknown())),
     tags: z.array(z.string()).optional(),
     explanation: z.array(z.string()),

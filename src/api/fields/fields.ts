@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bands, decisions } from '../../core/call.ts';
+import { bands, confidences, dataClasses, decisions } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { parseUuid } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
@@ -28,6 +28,19 @@ export const uuid = z
   .transform((text) => text.toLowerCase());
 export const band = z.enum(bands);
 export const decision = z.enum(decisions);
+/** A finding of a call, without its text. */
+export const finding = z.object({
+  class: z.enum(dataClasses),
+  kind: z.string(),
+  location: z.string(),
+  confidence: z.enum(confidences),
+});
+export const signal = z.object({
+  engine: z.string(),
+  name: z.string(),
+  score: z.number(),
+  details: z.string(),
+});
 /** A time in answers (ISO 8601, in UTC). */
 export const time = z.iso.datetime();
 /** A time in requests (ISO 8601 with any offset), parsed to milliseconds. */

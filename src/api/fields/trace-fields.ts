@@ -1,13 +1,11 @@
 import { z } from 'zod';
-import { confidences, dataClasses, verbs } from '../../core/call.ts';
-import { band, decision, time } from './fields.ts';
+import { dataClasses, verbs } from '../../core/call.ts';
+import { band, decision, finding, signal, time } from './fields.ts';
 
 /* Traces in answers, as `src/decision/trace/trace-line.ts` and `src/response/inspector.ts` write them. */
 
 const names = z.array(z.string());
 const place = z.object({ kind: z.string(), location: z.string() });
-
-const signal = z.object({ engine: z.string(), name: z.string(), score: z.number(), details: z.string() });
 
 const matchedRule = z.object({
   policy_id: z.string(),
@@ -93,17 +91,7 @@ export const publicTrace = z
       .describe('The least score for the findings, and the share of the trust in the agent'),
     signals: z.array(signal).optional(),
     classifications: z.array(z.enum(dataClasses)).optional(),
-    findings: z
-      .array(
-        z.object({
-          class: z.enum(dataClasses),
-          kind: z.string(),
-          location: z.string(),
-          confidence: z.enum(confidences),
-        }),
-      )
-      .optional()
-      .describe('What was found, and where: the first 50'),
+    findings: z.array(finding).optional().describe('What was found, and where: the first 50'),
     matched_rules: z.array(matchedRule).optional(),
     policy_id: z.string().optional().describe('Of the rule that decided'),
     policy_name: z.string().optional(),
