@@ -127,6 +127,7 @@ function authenticationOf({ clientId, proof }: TokenClient): ClientAuth {
 }
 
 function signedBy({ key: held, algorithm }: SigningKey, kid: string | undefined): ClientAuth {
+  // The library names the type of browsers, which lists fewer usages than that of Node.
   const key = held as CryptoKey;
   return PrivateKeyJwt(kid === undefined ? { key } : { key, kid }, {
     [modifyAssertion](header) {
