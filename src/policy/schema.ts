@@ -260,6 +260,7 @@ const documentFields = {
   env_name: envName.nullable().optional(),
   env_names: listOf(envName).nullable().optional(),
   mode: z.enum(['enforce', 'monitor']).default('enforce'),
+  tenants: listOf(identifier).nullable().optional(),
   rules,
 };
 
@@ -269,10 +270,7 @@ const documentFields = {
 export const applySchema = z.object(documentFields);
 
 /** One YAML document of a policy file. */
-export const fileSchema = z.strictObject({
-  ...documentFields,
-  tenants: listOf(identifier).nullable().optional(),
-});
+export const fileSchema = z.strictObject(documentFields);
 
 /** A valid policy, from an apply or from a file. */
 export interface PolicyDocument {
@@ -280,10 +278,7 @@ export interface PolicyDocument {
   readonly description: string;
   /** The environments of the policy; undefined for all. */
   readonly envNames: readonly string[] | undefined;
-  /**
-   * The tenants of a policy from a file; undefined for all. It is undefined for every apply, whose tenant
-   * comes from the key.
-   */
+  /** The tenants of a policy from a file; undefined for all. In an apply only its own tenant may stand here. */
   readonly tenants: readonly string[] | undefined;
   readonly mode: 'enforce' | 'monitor';
   readonly rules: readonly Rule[];

@@ -41,7 +41,7 @@ export function parseStoredRules(rules: readonly unknown[]): readonly Rule[] {
   return rules.map((rule) => ruleSchema.parse(rule));
 }
 
-type Parsed = z.ZodSafeParseResult<z.output<typeof applySchema> & Partial<z.output<typeof fileSchema>>>;
+type Parsed = z.ZodSafeParseResult<z.output<typeof applySchema>>;
 
 function toValidation(parsed: Parsed, known: KnownNames, warnings: readonly string[]): Validation {
   if (!parsed.success) return { ok: false, errors: toErrors(parsed.error.issues, keys) };

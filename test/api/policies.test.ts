@@ -100,6 +100,18 @@ t.test('what is wrong with a policy is said without the secrets that stand in it
   }
 });
 
+t.test('a policy for other tenants is refused, so that nobody believes that it holds there', async (t) => {
+  const { api } = await start(t);
+  const policy = { name: 'elsewhere', rules: [rule('R')] };
+  for (const action of ['validate', 'apply']) {
+    const elsewhere = await api('POST', `/v1/policies/${action}`, { ...policy, tenants: ['acme', 'globex'] });
+    t.equal(elsewhere.status, 400);
+    t.match(elsewhere.body.errors, [{ path: 'tenants', message: /for the tenant acme alone/ }]);
+  }
+  t.equal((await api('GET', path('elsewhere', '/versions'))).status, 404);
+  t.equal((await api('POST', '/v1/policies/apply', { ...policy, tenants: ['acme'] })).status, 200);
+});
+
 t.test('versions, archive and what comes after', async (t) => {
   const gateway = await start(t);
   const { api, apply } = gateway;

@@ -77,8 +77,14 @@ export const tryPolicy = route('POST /v1/policies/validate', {
 
 function checkApply(gate: Gate, tenantId: string, body: unknown): CheckedPolicy {
   const checked = checkPolicy(gate, tenantId, body);
-  if ((checked.policy.envNames?.length ?? 0) <= 1) return checked;
-  throw invalid([
-    { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
-  ]);
+  const { envNames = [], tenants = [tenantId] } = checked.policy;
+  if (tenants.some((id) => id !== tenantId))
+    throw invalid([
+      { path: 'tenants', message: `apply is for the tenant ${tenantId} alone; leave tenants out` },
+    ]);
+  if (envNames.length > 1)
+    throw invalid([
+      { path: 'env_names', message: 'apply takes one environment, as env_name, or none for all' },
+    ]);
+  return checked;
 }
