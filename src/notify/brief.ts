@@ -23,7 +23,7 @@ export interface Brief {
 export interface Fact {
   /** A word of the gateway's own. */
   readonly label: string;
-  /** A line of at most 200 characters. */
+  /** A line of at most 200 characters; a held call's method and URL have 380. */
   readonly value: string;
 }
 
@@ -46,6 +46,8 @@ const titles: Readonly<Record<EventKind, readonly [one: string, many: string]>> 
 
 const summaryLengthMax = 300;
 const valueLengthMax = 200;
+/** Bound on method and URL of a held call. Escaped, this is what a field of Slack or Discord takes. */
+const callLengthMax = 380;
 const tracesShownMax = 4;
 
 export function toBrief({ notice, count, digest }: Message): Brief {
@@ -85,7 +87,7 @@ function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[]
     // An agent chooses its name, so whoever decides sees its registered name and its id as well.
     ['Registered as', notice.registeredName],
     ['Agent id', notice.agentName === null ? undefined : notice.agentId],
-    ['Call', isAsked ? [data['method'], data['url']].filter(isText).join(' ') : undefined],
+    ['Call', isAsked ? callOf(data) : undefined],
     ['Tool', [notice.toolName, data['operation']].filter(isText).join(' ')],
     ['Reasons', reasons.join(', ')],
     ['Decided by', data['decided_by']],
@@ -98,10 +100,17 @@ function factsOf(notice: Message['notice'], traceIds: readonly string[]): Fact[]
     ['Approval', data['approval_id']],
   ];
   return all.flatMap(([label, value]) => {
-    const text = isText(value) ? plain(value, valueLengthMax) : '';
+    const lengthMax = label === 'Call' ? callLengthMax : valueLengthMax;
+    const text = isText(value) ? plain(value, lengthMax) : '';
     return text === '' ? [] : [{ label, value: text }];
   });
 }
+
+const callOf = ({ method, url }: Readonly<Record<string, unknown>>): string =>
+  [method, url].filter(isText).join(' ');
+
+/** Tells whether a message shows the whole URL of its call, so that nothing is decided on a beginning. */
+export const showsCall = ({ notice }: Message): boolean => callOf(notice.data).length <= callLengthMax;
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value !== '';
 

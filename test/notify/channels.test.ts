@@ -356,6 +356,25 @@ t.test('Slack has buttons where what they do can be verified', async (t) => {
   t.notMatch(hints[2], 'Decide');
 });
 
+t.test('Slack has no button where it shows a part of the URL alone', async (t) => {
+  const receiver = await startUpstream(t);
+  const channel = channelOf('slack', receiver.origin, { signing_secret: 'shh' });
+  const asking = (lengthOfUrl: number) => {
+    const url = 'https://api.test/?q='.padEnd(lengthOfUrl, 'x');
+    return messageOf({
+      kind: 'decision.require_approval',
+      data: { approval_id: approvalId, method: 'GET', url },
+    });
+  };
+  await send(asking(376), channel);
+  await send(asking(377), channel);
+  const [whole, cut] = receiver.requests.map(({ body }) => body.toString());
+  t.match(whole, 'postern_approve');
+  t.match(whole, 'x'.repeat(350));
+  t.notMatch(cut, 'postern_approve');
+  t.match(cut, `postern approval approve ${approvalId}`);
+});
+
 t.test('channels without buttons say how to decide', async (t) => {
   const receiver = await startUpstream(t);
   for (const type of ['teams', 'discord'] as const) await send(askingOf(), channelOf(type, receiver.origin));

@@ -1,5 +1,5 @@
 import type { NotificationConfig } from '../../config/schema.ts';
-import { approvalIdOf, type Brief, type Fact, plain, toBrief } from '../brief.ts';
+import { approvalIdOf, type Brief, type Fact, plain, showsCall, toBrief } from '../brief.ts';
 import type { Channel, SendContext } from '../channel.ts';
 import type { Message } from '../notice.ts';
 import { postTo } from '../outcome.ts';
@@ -90,11 +90,15 @@ export const toNoteSlack = (
   text: escapeSlack(plain(text, 300)),
 });
 
-/** Returns the button of a message. Without a signing secret there is none: nobody could verify its press. */
+/**
+ * Returns the button of a message. There is none without a signing secret, as nobody could verify its press,
+ * and none where the message shows a part of the URL alone.
+ */
 function buttonOf(message: Message, { name, signingSecret }: NotificationConfig): Button | undefined {
   const approvalId = approvalIdOf(message);
   const { tenantId } = message.notice;
-  if (approvalId === undefined || tenantId === null || signingSecret === null) return undefined;
+  if (approvalId === undefined || tenantId === null || signingSecret === null || !showsCall(message))
+    return undefined;
   return { channel: name, tenantId, approvalId };
 }
 
