@@ -228,16 +228,17 @@ export class Serving {
   }
 
   /**
-   * Says at `/readyz` that it drains, for `drain_delay`. Then it takes no new connections, lets running
-   * requests end for at most `graceMs`, writes everything down, and closes.
+   * Says at `/readyz` that it drains, for `drain_delay`. Then it takes no new connections, answers those who
+   * wait for approvals, lets running requests end for at most `graceMs`, writes everything down, and closes.
    */
   async stop(graceMs: number): Promise<void> {
-    const { shown, notifications, closers } = this.#parts;
+    const { shown, notifications, foundations, closers } = this.#parts;
     this.#show({ isDraining: true });
     // Load balancers see it at /readyz and send new calls elsewhere; all calls that still come are served.
     const delayMs = shown.bound.proxy.length > 0 && graceMs > 0 ? this.config().drainDelayMs : 0;
     // Without a delay there is no sleep: it would be a turn in which a new connection is let in.
     if (delayMs > 0) await sleep(delayMs);
+    foundations.approvals.endWaits();
     await Promise.all([this.#servers.drain(graceMs), notifications.drain(graceMs)]);
     await closers.disposeAsync();
   }

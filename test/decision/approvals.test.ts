@@ -140,6 +140,20 @@ t.test(
   },
 );
 
+t.test('who waits for an approval is answered when the daemon stops', async (t) => {
+  const { gateway, connect, call } = await startHolding(t);
+  const held = send(await connect(), call);
+  const [{ approval_id }] = (await pending(gateway, 1)) as [{ approval_id: string }];
+  const asking = gateway.api('GET', `/v1/approvals/${approval_id}/wait?timeout=60`);
+  // The question counts as waiting once another one is answered behind it.
+  await gateway.api('GET', `/v1/approvals/${approval_id}/status`);
+  await gateway.stop();
+  const answered = await held;
+  t.equal(answered.status, 403);
+  t.match(JSON.parse(answered.body.toString()), { approval_id });
+  t.match(await asking, { status: 200, body: { status: 'pending' } });
+});
+
 t.test('a held call whose client has left is not sent, and its grant stays', async (t) => {
   const { upstream, gateway, connect, call } = await startHolding(t);
   const leaving = await connect();

@@ -29,6 +29,7 @@ export class ApprovalDesk {
   readonly #waiters = new Map<string, Set<() => void>>();
   readonly #waitingOf = new Tally();
   #waiting = 0;
+  #endsWaits = false;
 
   constructor(store: Store, now: () => number = Date.now) {
     this.#store = store;
@@ -50,7 +51,7 @@ export class ApprovalDesk {
 
   /**
    * Waits for the decision on an approval. Resolves with the record once it is no longer pending, when
-   * `waitMs` is over, or soon after nobody awaits it any more. Resolves with undefined where there is no such
+   * `waitMs` is over, at `endWaits`, or soon after nobody awaits it any more. Resolves with undefined where there is no such
    * approval. Throws GATEWAY_BUSY where too many wait already.
    */
   async wait(
@@ -74,6 +75,12 @@ export class ApprovalDesk {
   /** Wakes those who wait on this node for an approval that was decided here. */
   wake(approvalId: string): void {
     for (const resolve of this.#waiters.get(approvalId) ?? []) resolve();
+  }
+
+  /** Ends all waits, now and from now on, so that whoever waits is answered before the daemon ends. */
+  endWaits(): void {
+    this.#endsWaits = true;
+    for (const approvalId of this.#waiters.keys()) this.wake(approvalId);
   }
 
   /**
@@ -110,7 +117,8 @@ export class ApprovalDesk {
     for (;;) {
       const approval = await this.#store.approvalById(tenantId, approvalId, this.#now());
       const leftMs = endsAtMs - this.#now();
-      if (approval?.status !== 'pending' || leftMs <= 0 || !isAwaited()) return approval;
+      const isOver = leftMs <= 0 || this.#endsWaits || !isAwaited();
+      if (approval?.status !== 'pending' || isOver) return approval;
       await this.#rest(approvalId, Math.min(pollMs, leftMs));
     }
   }
