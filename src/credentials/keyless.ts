@@ -10,6 +10,9 @@ export type KeylessAgent = Pick<AgentRecord, 'tenantId' | 'agentId' | 'envName' 
 /** The prefix of the key that stands for calls without one. No text of a key begins like this. */
 export const keylessKeyPrefix = 'no key';
 
+/** The prefix of the keys that stand for the callers of inbound routes. No text of a key begins like this. */
+export const routeKeyPrefix = 'inbound';
+
 const keylessName = 'unauthenticated';
 
 /**

@@ -5,6 +5,7 @@ import type { Finding, Identity, ReceivedFields } from '../../src/core/call.ts';
 import { GatewayError } from '../../src/core/errors.ts';
 import { newId, newTraceId } from '../../src/core/ids.ts';
 import { ownName } from '../../src/core/safe-name.ts';
+import { routeKeyPrefix } from '../../src/credentials/keyless.ts';
 import { ApprovalDesk, waitersMax, waitersOfTenantMax } from '../../src/decision/approvals/approval-desk.ts';
 import { IncidentDesk, waitingOfTenantMax } from '../../src/decision/approvals/incident-desk.ts';
 import { recordedFindingsMax } from '../../src/decision/trace/trace-line.ts';
@@ -137,7 +138,7 @@ const keyOf = (keyId: string, agentId: string, parentKeyId: string | null = null
 });
 
 /** `bot` and `other` are agents; the live keys are of `bot`, `bot`, `other` and `third`, and the ephemeral ones of the keys they name. */
-const keys = [
+const keys: readonly KeyRecord[] = [
   keyOf('bots', 'bot'),
   keyOf('bots-second', 'bot'),
   keyOf('others', 'other'),
@@ -146,6 +147,9 @@ const keys = [
   keyOf('sibling', 'bot', 'bots'),
   // Of a key whose agent has changed since.
   keyOf('child-of-others', 'bot', 'others'),
+  // These stand for the callers of an inbound route, who have no key.
+  { ...keyOf('route', 'bot'), prefix: routeKeyPrefix },
+  { ...keyOf('makes-routes', 'third'), permissions: ['approvals:decide', 'routes:write'] },
 ];
 
 const deciders: readonly [asked: string, named: string, key: string, may: boolean][] = [
@@ -165,6 +169,10 @@ const deciders: readonly [asked: string, named: string, key: string, may: boolea
   // Of a key that is not there any more, what the approval says counts.
   ['gone', 'bot', 'bots', false],
   ['gone', 'bot', 'thirds', true],
+  // Whoever may make routes may have made the one whose callers asked.
+  ['route', 'bot', 'makes-routes', false],
+  ['route', 'bot', 'thirds', true],
+  ['bots', 'bot', 'makes-routes', true],
 ];
 
 for (const [asked, named, keyId, may] of deciders) {

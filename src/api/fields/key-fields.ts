@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { parseCidr } from '../../config/scalars.ts';
 import { verbs } from '../../core/call.ts';
 import { permissions } from '../../core/permissions.ts';
-import { keylessKeyPrefix } from '../../credentials/keyless.ts';
+import { keylessKeyPrefix, routeKeyPrefix } from '../../credentials/keyless.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { KeyRecord, KeyUsage } from '../../state/store.ts';
 import { envName, freeText, text, time, title, toIsoOrNull } from './fields.ts';
@@ -55,9 +55,6 @@ export const publicKey = z
   .meta({ id: 'Key' });
 
 type PublicKey = z.infer<typeof publicKey>;
-
-/** The prefix of the keys that stand for the callers of inbound routes. No text of a key begins like this. */
-export const routeKeyPrefix = 'inbound';
 
 /**
  * Tells whether a key stands for callers without a key. No key text has its digest, and the gateway makes and

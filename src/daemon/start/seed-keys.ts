@@ -1,4 +1,3 @@
-import { routeKeyPrefix } from '../../api/fields/key-fields.ts';
 import { ConfigError } from '../../config/load.ts';
 import type { Config, InboundRoute, KeyConfig } from '../../config/schema.ts';
 import { derivedId } from '../../core/ids.ts';
@@ -6,7 +5,12 @@ import { keyDigest, peppered } from '../../core/key-text.ts';
 import type { Log } from '../../core/log.ts';
 import { ownName } from '../../core/safe-name.ts';
 import type { Keyless } from '../../credentials/keyless.ts';
-import { type KeylessAgent, keylessAgentOf, keylessKeyPrefix } from '../../credentials/keyless.ts';
+import {
+  type KeylessAgent,
+  keylessAgentOf,
+  keylessKeyPrefix,
+  routeKeyPrefix,
+} from '../../credentials/keyless.ts';
 import { liveKey } from '../../state/rules/live-key.ts';
 import type { AuditEvent, KeyChange, KeyRecord, Store } from '../../state/store.ts';
 import { eachInSlices, Pace } from '../../util/pace.ts';

@@ -5,6 +5,7 @@ import type { AssessedCall, Finding, Verdict } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import { ownName } from '../../core/safe-name.ts';
+import { routeKeyPrefix } from '../../credentials/keyless.ts';
 import { counts } from '../../inspect/parts/sanitize.ts';
 import { toCanonicalJson } from '../../state/rules/canonical-json.ts';
 import type { ApprovalRecord, AuditEvent, Hold, KeyRecord, Store } from '../../state/store.ts';
@@ -127,10 +128,11 @@ export class ApprovalDesk {
 /**
  * Tells whether the holder of this key asked for the approval. That is so with the same key, a key that it
  * made, or the key that made it. It is also so with a key of the agent that the call names, or of the agent
- * that `asked` belongs to.
+ * that `asked` belongs to. A key with `routes:write` may have made the inbound route of the call.
  */
 const isRequester = (approval: ApprovalRecord, key: KeyRecord, asked: KeyRecord | undefined): boolean =>
   liveKeyOf(key) === (asked ? liveKeyOf(asked) : approval.keyId) ||
+  (asked?.prefix === routeKeyPrefix && key.permissions.includes('routes:write')) ||
   [approval.agentId, approval.ownAgentId, asked?.agentId].includes(key.agentId);
 
 /** Returns the id of the key that made an ephemeral key, or of the key itself. */
