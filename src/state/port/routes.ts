@@ -14,11 +14,14 @@ export interface RouteStore {
   resealRoute(reseal: RouteReseal, audit: AuditEvent): Promise<boolean>;
   /** Removes a route; returns false where there is none. */
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
-  /** Returns the tenant that has the prefix, or had it last; undefined where nobody has. */
+  /**
+   * Returns the tenant that has the prefix, or had it last; undefined where nobody has. `routesOf` that tenant
+   * is then as new as this.
+   */
   routeOwner(prefix: string): MaybePromise<string | undefined>;
   /**
-   * Returns the routes by prefix as of the tenant's last `admit`. It is the same map until one of them
-   * changes.
+   * Returns the routes by prefix as of the tenant's last `admit` or `routeOwner`. It is the same map until one
+   * of them changes.
    */
   routesOf(tenantId: string): MaybePromise<ReadonlyMap<string, StoredRoute>>;
 }

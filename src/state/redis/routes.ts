@@ -109,7 +109,12 @@ export function createRedisRoutes(link: Link): RouteStore {
         return true;
       }),
 
-    routeOwner: claims.ownerOf,
+    async routeOwner(prefix) {
+      const tenantId = await claims.ownerOf(prefix);
+      // A call finds its route before `admit` tells of a change, and a route that it does not find admits nothing.
+      if (tenantId !== undefined) await revisions.ask(tenantId, 'routes');
+      return tenantId;
+    },
     routesOf: revisions.follow('routes', read),
   };
 }

@@ -58,9 +58,13 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     await store.addRoute(made, acme.event());
     await there();
     t.same([...(await other.routesOf(tenantId)).values()], [made]);
+    // Callers of a route come without a key, so that nothing is admitted before their route is found.
+    const replaced = { ...made, document: { upstream: 'https://other.example' } };
+    await store.replaceRoute(replaced, acme.event());
     t.equal(await other.routeOwner(prefix), tenantId);
+    t.same((await other.routesOf(tenantId)).get(prefix), replaced);
     await store.removeRoute(tenantId, prefix, acme.event());
-    await there();
+    t.equal(await other.routeOwner(prefix), tenantId, 'as the last one that had it');
     t.equal((await other.routesOf(tenantId)).size, 0);
 
     const child = await acme.key({ type: 'ephemeral', parentKeyId: key.keyId });

@@ -41,6 +41,12 @@ export class Revisions {
     else this.#followers.get(kind)?.forget(tenantId);
   }
 
+  /** Asks for the revision of such records, for callers that no `admit` comes before. */
+  async ask(tenantId: string, kind: Exclude<RevisedKind, 'keys'>): Promise<void> {
+    const { revisions } = this.#names.of(tenantId);
+    this.#followers.get(kind)?.saw(tenantId, await revisionOf(this.#connection, revisions, kind));
+  }
+
   /** Tells whether no later revision of the tenant's keys was heard of. */
   isLastOfKeys(tenantId: string, revision: string): boolean {
     return this.#keys.get(tenantId) === revision;
@@ -60,6 +66,9 @@ export class Revisions {
   }
 }
 
+const revisionOf = async (connection: RedisConnection, revisions: string, kind: RevisedKind) =>
+  String((await connection.call('HGET', revisions, kind)) ?? '-');
+
 function createFollower<T>(
   kind: RevisedKind,
   read: (tenantId: string) => Promise<T>,
@@ -74,7 +83,7 @@ function createFollower<T>(
   async function load(tenantId: string, wantedBefore: string | undefined): Promise<T> {
     // The revision is read first, so the records are at least as new. The next call notices a newer revision.
     const { revisions } = names.of(tenantId);
-    const revision = String((await connection.call('HGET', revisions, kind)) ?? '-');
+    const revision = await revisionOf(connection, revisions, kind);
     const value = await read(tenantId);
     held.set(tenantId, { revision, value });
     // Where a newer revision is wanted meanwhile, this one was read too early.
