@@ -238,7 +238,15 @@ function withParameter(target: Target, name: string, value: string): Target {
 const names = (pair: string, name: string): boolean =>
   pair.split(';').some((it) => {
     const written = decode(it.split('=', 1)[0] ?? '');
-    return written === name || written.startsWith(`${name}[`);
+    const list = written.split('[', 1)[0] ?? '';
+    return [written, list].some((text) => toParameter(text) === toParameter(name));
   });
+
+/**
+ * Returns a name for comparison. ASP.NET ignores case. PHP ends a name at a NUL, and takes `.`, blanks and `[`
+ * for `_` ("Variables from external sources", PHP manual).
+ */
+const toParameter = (name: string): string =>
+  (name.split('\0', 1)[0] ?? '').replace(/[ .[]/g, '_').toLowerCase();
 
 const decode = (text: string): string => undoEscapes(undoEscapes(text.replaceAll('+', ' '))).trim();

@@ -1,5 +1,6 @@
 import { GatewayError } from '../core/errors.ts';
 import { parseTarget, type Target, targetWithin } from '../core/target.ts';
+import { readingsOf } from '../core/url-readings.ts';
 import { createCache } from '../state/cache.ts';
 import { kept } from '../util/kept.ts';
 import { undoEscapes } from '../util/percent.ts';
@@ -20,6 +21,8 @@ export interface InboundPath {
 
 const start = '/inbound/';
 const decodingsMax = 4;
+/** Stands for the base of any upstream. */
+const someBase = 'http://host/base';
 /**
  * Matches a rest that every server reads in one way: no escapes, no empty segments, none that begins with a
  * dot.
@@ -39,9 +42,11 @@ export function parseInboundPath(target: string): InboundPath | undefined {
 /** Tells whether a request target is below `/inbound/`, whether or not there is such a route. */
 export const isInboundTarget = (target: string): boolean => target.startsWith(start);
 
-/** Throws for what a server might read as a way out of the base: encoded dot segments, empty segments. */
+/** Throws for what a server might read as a way out of the base, and for any dot segment or empty segment. */
 function checkRest(rest: string): void {
   if (plainRest.test(rest)) return;
+  const isBelow = (url: string): boolean => url === someBase || url.startsWith(`${someBase}/`);
+  if (!readingsOf(someBase + rest).every(isBelow)) throw refused();
   let path = rest;
   for (let i = 0; ; i++) {
     const segments = path.replaceAll('\\', '/').split('/').slice(1);

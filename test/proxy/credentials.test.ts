@@ -85,9 +85,11 @@ t.test('sends each type in its own place, instead of what the agent sends there'
   t.match(byHeaders, { 'x-api-key': c, 'x-org': 'acme', authorization: undefined, x_api_key: undefined });
   const { url, authorization } = await sent(
     'd.test.example',
-    '/x?a=1&api_key=own&%61pi_key=own&api_key[]=own&b;api_key=own&z',
+    '/x?a=1&api_key=own&%61pi_key=own&api_key[]=own&b;api_key=own&z' +
+      // Names that ASP.NET and PHP take for the same.
+      '&API_Key=own&api.key=own&api+key=own&api%5bkey=own&api_key%00x=own&api_key_id=7',
   );
-  t.equal(url, `/x?api_key=${d}%26%3D&a=1&z`);
+  t.equal(url, `/x?api_key=${d}%26%3D&a=1&z&api_key_id=7`);
   t.equal(authorization, undefined);
   t.equal((await sent('e.test.example')).authorization, 'Bearer of-the-agent', 'no other host gets one');
 });

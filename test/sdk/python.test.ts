@@ -350,6 +350,9 @@ show({
       ['INVALID_ANSWER', 1, 200, '[]'],
       ['INVALID_ANSWER', 1, 200, said({ risk_score: Number.NaN }).replace('null', 'NaN')],
       ['INVALID_ANSWER', 1, 200, `${'['.repeat(100_000)}${']'.repeat(100_000)}`],
+      // The parser takes so many, and whatever walks through its value in Python does not.
+      ['INVALID_ANSWER', 1, 200, `${'['.repeat(900)}${']'.repeat(900)}`],
+      ['HTTP_ERROR', 1, 403, `${'['.repeat(900)}${']'.repeat(900)}`],
       ['INVALID_ANSWER', 1, 200, said({ junk: 'x'.repeat(1 << 24) })],
       ['INVALID_ANSWER', 1, 200, said({ decision: 'allow' })],
       ['INVALID_ANSWER', 1, 200, said({ decision: ['ALLOW'] })],

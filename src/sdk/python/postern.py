@@ -483,11 +483,11 @@ class Postern:
             raise PosternError("INVALID_ANSWER", "The address of the gateway leads elsewhere.", status=status)
         is_whole = len(content) <= _ANSWER_BYTES_MAX
         if not 200 <= status < 300:
-            said = _without(self._key, _parse(content)) if is_whole else None
+            said = _parse(content, self._key) if is_whole else None
             raise _to_problem(status, said, _read_retry_after(answer.getheader("Retry-After")))
         if not is_whole:
             raise PosternError("INVALID_ANSWER", f"The answer has more than {_ANSWER_BYTES_MAX} bytes.", status=status)
-        value = _without(self._key, _parse(content))
+        value = _parse(content, self._key)
         if value is None:
             raise PosternError("INVALID_ANSWER", "What answers at the address of the gateway is not JSON.", status=status)
         return value
@@ -562,10 +562,11 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not JSON")
 
 
-def _parse(content: bytes) -> Any:
-    """Returns the value of a JSON text; None where it is none, since the message of the parser would quote the text."""
+def _parse(content: bytes, key: str) -> Any:
+    """Returns the value of a JSON text, without the key; None where it is none, or nested too deep. The parser's message would quote the
+    text."""
     try:
-        return json.loads(content.decode("utf-8"), parse_constant=_refuse_constant)
+        return _without(key, json.loads(content.decode("utf-8"), parse_constant=_refuse_constant))
     except (ValueError, RecursionError):
         return None
 
