@@ -24,14 +24,14 @@ const number = String.raw`\d[\d.:+,;\t|-]`;
 
 /**
  * Returns a pattern that matches from the start of a row of CSV, TSV or Markdown to the cell under a given
- * head.
+ * head. `value` is what the cell begins with.
  */
-function cellUnder(head: string): string {
+function cellUnder(head: string, value: string): string {
   const ways = Array.from({ length: columnsMax }, (_, before) => {
     const cells = `(?:${cell}){${before}}`;
     const heads = String.raw`(?:^|\n)${cells}[ "]{0,2}(?:[A-Za-z]{1,16}[ _-])?(?:${head})[ "]{0,2}(?:[,;\t|](?!${number})[^\r\n]{0,100})?\r?\n`;
-    // A text without so many cells, such as prose, needs no lookbehind.
-    const isRow = `(?=(?:${cell}){${Math.max(1, before)}})`;
+    // A text without so many cells, such as prose, or with another value there, needs no lookbehind.
+    const isRow = `(?=(?:${cell}){${Math.max(1, before)}})(?=${cells}[ "]{0,2}${value})`;
     return String.raw`${isRow}(?<=${heads}(?:[^\n\x1e]{0,200}\n){0,16})${cells}`;
   });
   return String.raw`(?<=\n)(?:${ways.join('|')})[ "]{0,2}`;
@@ -120,8 +120,9 @@ const parts: Readonly<Record<string, string>> = {
    */
   'under-password': cellUnder(
     'password|passwd|passwort|passphrase|pwd|kennwort|wachtwoord|senha|mot de passe',
+    String.raw`[^\s,;|"]{6}`,
   ),
-  'under-key': cellUnder('api[ _-]?key|secret(?:[_-]key)?|access[ _-]key|token'),
+  'under-key': cellUnder('api[ _-]?key|secret(?:[_-]key)?|access[ _-]key|token', '[0-9A-Za-z_~+/=.:-]{16}'),
   /** Matches two capitalised words, with initials and particles between them. */
   name: twoWords,
   /** Matches such words with an optional second family name. */

@@ -196,7 +196,14 @@ export function reachOf(node: Node): number {
       return node.max * reachOf(node.item);
     case 'choice':
       return Math.max(...node.options.map(reachOf));
-    case 'sequence':
-      return node.items.reduce((sum, item) => sum + reachOf(item), 0);
+    case 'sequence': {
+      let [passed, reach] = [0, 0];
+      for (const item of node.items) {
+        reach = Math.max(reach, passed + reachOf(item));
+        // A lookahead reads what the next items match.
+        if (item.kind !== 'look') passed += reachOf(item);
+      }
+      return reach;
+    }
   }
 }
