@@ -38,11 +38,22 @@ export const checks = {
 
 export type CheckName = keyof typeof checks;
 
-/** Returns Shannon's entropy of the text, in bits per character. */
+const counts = new Uint32Array(256);
+
+/** Returns Shannon's entropy of a text of bytes, in bits per character. */
 export function entropyBits(text: string): number {
-  const counts = new Map<string, number>();
-  for (const character of text) counts.set(character, (counts.get(character) ?? 0) + 1);
+  const { length } = text;
+  for (let at = 0; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    counts[code] = (counts[code] as number) + 1;
+  }
   let bits = 0;
-  for (const count of counts.values()) bits -= (count / text.length) * Math.log2(count / text.length);
+  for (let at = 0; at < length; at += 1) {
+    const code = text.charCodeAt(at);
+    const share = (counts[code] as number) / length;
+    // Each character counts once.
+    if (share > 0) bits -= share * Math.log2(share);
+    counts[code] = 0;
+  }
   return bits;
 }

@@ -48,7 +48,13 @@ const tokenHead = /^eyJ[\w-]{10,1024}={0,2}\.?$/;
 const isTokenHead = (value: string): boolean =>
   tokenHead.test(value) && /^\{[^{}]*"alg"\s?:/.test(Buffer.from(value, 'base64url').toString('latin1'));
 
-const kinds = [
+/** Returns a pattern that matches where one of these does. */
+function either(patterns: readonly RegExp[]): RegExp {
+  return new RegExp(patterns.map(({ source, flags }) => `(?${flags}:${source})`).join('|'));
+}
+
+/** Matches one of the kinds. One pattern is faster than many. */
+const kinds = either([
   /** Matches dates and times (RFC 3339), or a part of one, and times in the basic format of ISO 8601. */
   /^\d{4}-\d\d-\d\d(?:[T ]\d\d(?::?\d\d.*)?)?$|^\d{8}T\d{6}Z$/,
   /**
@@ -81,8 +87,6 @@ const kinds = [
   /^A[KS]IA[A-Z2-7]{16}(?:\/|%2F)\d{8}(?:\/|%2F)/,
   /** Matches a rule for values: `^[A-Za-z0-9]{8,64}$`. It has ranges, and no literal characters. */
   /^(?=.*(?:A-Z|a-z|0-9|\\[dws]))\^?(?:(?:\[[^\]]{1,80}\]|\\[dws]|\.|\(\?[=!][^()]{0,80}\))(?:[+*?]|\{\d{1,4},?\d{0,4}\})?){1,16}\$?$/,
-  /** Matches a part of a regular expression: a negated class, or a group with a name or a condition. */
-  /\[\^|^\^?\(\?(?:P?<|[:=!])/,
   /**
    * Matches quotes, brackets, fonts and sizes of a manual in roff: `PASSWORD \*(Aqjw8s0F4\*(Aq`,
    * `\[lB]password\[rB]`, `\fIgzip\fP(1)`, `\s-1URL\s0`. The first backslash may be taken off before.
@@ -143,13 +147,19 @@ const kinds = [
   /^\*\.[a-z\d]{1,10}$|^(?:[\w.+-]{1,64}\/){1,6}[\w.+-]{1,64}\.(?:exp|cc?|cpp|h|py|go|rs|[jt]sx?|rb|java|sh|json|ya?ml|toml|md|txt|xml|html?):?$|^--[a-z]{2,24}(?:-[a-z]{2,24}){0,4}(?:=|$)/,
   /** Matches algorithms of JSON web tokens (RFC 7518) and TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-SHA256`. */
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/,
+]);
+
+/** Matches what stands anywhere in a value. */
+const parts = either([
+  /** Matches a part of a regular expression: a negated class, or a group with a name or a condition. */
+  /\[\^|^\^?\(\?(?:P?<|[:=!])/,
   /**
    * Matches a value of which a manual leaves out the middle, and the shown head of a JSON web token:
    * `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.
    */
   /[0-9A-Za-z]\(\.\.\.\)[0-9A-Za-z]|^eyJ[\w-]{2,80}\.{3}/,
-];
+]);
 
 /** Tells whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
-  kinds.some((kind) => kind.test(value)) || isFormat(value) || isTokenHead(value);
+  kinds.test(value) || parts.test(value) || isFormat(value) || isTokenHead(value);

@@ -13,17 +13,18 @@ import { isPlainValue } from './plain-values.ts';
  * They were counted over the different words of documentation, source code and licences. So frequent words
  * weigh little more than others.
  */
-const pairBits = (
+const pairDigits =
   '53236536374131738121445546 35563678468367379446489858 26452672383367168342478868 35541567277566368446467869 ' +
   '24213346475231535012544346 46664379299477379455498969 48672754499464469346488878 28872888397666379564588969 ' +
   '33233337775230237322638584 58775899698989579959698999 48873776488686579656687979 26541667186266259744468838 ' +
   '25762778387547338746489869 26322416265564358621457857 54335546565331339133343667 27662774386367349243487859 ' +
   '99999899799999999978489999 15431547185434259323457948 36361563285455336621366857 26451572186456259233476736 ' +
   '44454558496342649333879787 38782889399878589768899989 48874885498685589557999999 68575798599878759874899679 ' +
-  '57675878699665649755787988 59994997599889799988899987'
-).split(' ');
+  '57675878699665649755787988 59994997599889799988899987';
 
 const pairBitsZero = 4;
+const letterCount = 26;
+const pairBits = Int8Array.from(pairDigits.replaceAll(' ', ''), (digit) => Number(digit) - pairBitsZero);
 /** The bits of a digit before a letter: within a word, digits seldom come first. */
 const digitThenLetterBits = 2;
 const letterThenDigitBits = 1;
@@ -54,7 +55,7 @@ function bitsOf(first: number, second: number): number {
   if (isDigit(second)) return letterThenDigitBits;
   if (!isLetter(second)) return 0;
   if (isLower(first) && isUpper(second)) return newWordBits;
-  return Number(pairBits[(first | 0x20) - lowerA]?.[(second | 0x20) - lowerA]) - pairBitsZero;
+  return pairBits[letterCount * ((first | 0x20) - lowerA) + (second | 0x20) - lowerA] as number;
 }
 
 /** Returns the bits by which the order of characters speaks for randomness; below 0 it speaks for words. */
@@ -65,7 +66,11 @@ export function randomBits(text: string): number {
   return bits;
 }
 
-const countLetters = (text: string): number => text.replace(/[^A-Za-z]/g, '').length;
+function countLetters(text: string): number {
+  let count = 0;
+  for (let index = 0; index < text.length; index++) if (isLetter(text.charCodeAt(index))) count++;
+  return count;
+}
 
 /** Matches hexadecimal. The few words of `a` to `f` make no identifier together with digits. */
 const isHex = /^[0-9A-Fa-f-]{16,4096}$/;
