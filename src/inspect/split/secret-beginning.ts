@@ -40,16 +40,22 @@ interface Walk {
 /** The bytes of each node's set, since comparing sets makes a 256-bit number each time. */
 const setBits = new WeakMap<Node, Int32Array>();
 
-/** Returns where a node may end that begins at one of the places, in ascending order and each once. */
+/**
+ * Returns where a node may end that begins at one of the places, in ascending order and each once. Returns
+ * nothing once the walk is at the end.
+ */
 function follow(node: Node, places: readonly number[], walk: Walk): readonly number[] {
+  if (walk.isAtEnd || places.length === 0) return nowhere;
   switch (node.kind) {
     case 'set': {
       const set = kept(setBits, node, () => bitsOf(node.has));
-      return places.flatMap((at) => {
+      const ends: number[] = [];
+      for (const at of places) {
         const byte = walk.bytes[at] as number;
         if (at >= walk.end || byte === equalsSign) walk.isAtEnd = true;
-        return at < walk.end && has(set, byte) ? [at + 1] : [];
-      });
+        if (at < walk.end && has(set, byte)) ends.push(at + 1);
+      }
+      return ends;
     }
     case 'edge':
     case 'look':
@@ -62,6 +68,8 @@ function follow(node: Node, places: readonly number[], walk: Walk): readonly num
       return repeated(node, places, walk);
   }
 }
+
+const nowhere: readonly number[] = Object.freeze([]);
 
 function repeated(
   { item, min, max }: Node & { kind: 'repeat' },
