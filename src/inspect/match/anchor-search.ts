@@ -1,3 +1,4 @@
+import { kept } from '../../util/kept.ts';
 import { standsAt } from '../kernel/bytes.ts';
 import { mayBegin, nextOf } from '../patterns/alphabet.ts';
 import { beginsToken, isOfWords, missingOf, partialSecretEnd } from '../patterns/partial-secret.ts';
@@ -9,11 +10,25 @@ import type { SearchPlan, SearchRule, Use } from './search-plan.ts';
 /** Bound on the anchors that are tried inside a match that was not accepted. */
 const retriesMax = 8;
 const partialSecretsMax = 16;
+/** Bound on the places that a rule's pattern is tried at in a row. */
+const placesMax = 64;
 
-/** Tries patterns where their anchors stand, and notes secrets that are cut off there. */
+/** A place where an anchor stands. */
+interface Place {
+  readonly use: Use;
+  readonly start: number;
+}
+
+/**
+ * Tries patterns where their anchors stand, and notes secrets that are cut off there. Each pattern is tried
+ * at many places in a row, since it is faster while it is in the processor's caches.
+ */
 export class AnchorSearch {
-  /** The first `partialSecretsMax` beginnings of secrets that were found. */
+  /** The first `partialSecretsMax` beginnings of secrets that were found, in the order of the text. */
   readonly partialSecrets: PartialSecret[] = [];
+  /** The place from which on no beginning of a secret counts, since there are enough before it. */
+  #cutBefore = Number.POSITIVE_INFINITY;
+  readonly #placesOf = new Map<SearchRule, Place[]>();
   readonly #patterns: PatternSearch;
   readonly #bytes: Buffer;
   readonly #budget: SearchBudget;
@@ -27,7 +42,22 @@ export class AnchorSearch {
     this.#patterns = patterns;
   }
 
-  try(use: Use, start: number): void {
+  /** Adds a place, where the pattern will be tried. Places come roughly in order. */
+  add(use: Use, start: number): void {
+    const places = kept(this.#placesOf, use.rule, (): Place[] => []);
+    if (places.push({ use, start }) === placesMax) this.#tryAt(places);
+  }
+
+  tryAll(): void {
+    for (const places of this.#placesOf.values()) this.#tryAt(places);
+  }
+
+  #tryAt(places: Place[]): void {
+    for (const place of places) if (this.#budget.isComplete) this.#try(place);
+    places.length = 0;
+  }
+
+  #try({ use, start }: Place): void {
     const { rule, exact } = use;
     if (exact && !standsAt(this.#bytes, exact, start)) return;
     const mayMatch = mayBegin(rule.detector.head, this.#bytes, start);
@@ -38,7 +68,7 @@ export class AnchorSearch {
     const match =
       !mayMatch || patterns.isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, patterns.accept(rule, match, offset));
-    else if (rule.mayBeCut && this.partialSecrets.length < partialSecretsMax) this.#noteCut(use, start);
+    else if (rule.mayBeCut && start < this.#cutBefore) this.#noteCut(use, start);
   }
 
   /**
@@ -64,7 +94,10 @@ export class AnchorSearch {
       missing || isTelling || (tokenBody && beginsToken(tokenBody, this.#bytes, [start + wordLength, end]));
     if (!isWorthTrying) return;
     if (mayBeginWord && isOfWords(this.#patterns.text.between(start + wordLength, end))) return;
-    this.partialSecrets.push({ detector, start, end, missing, isTelling });
+    const all = this.partialSecrets;
+    all.push({ detector, start, end, missing, isTelling });
+    all.sort((a, b) => a.start - b.start).splice(partialSecretsMax);
+    if (all.length === partialSecretsMax) this.#cutBefore = (all.at(-1) as PartialSecret).start;
   }
 
   /**

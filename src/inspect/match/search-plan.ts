@@ -70,9 +70,6 @@ interface Room {
   /** The end of what the rule has matched, and how many anchors before that end may still be tried. */
   readonly matchedTo: Int32Array;
   readonly retriesLeft: Int32Array;
-  /** The rule's window that is still to be searched. Its end is below 0 where there is none. */
-  readonly windowFrom: Int32Array;
-  readonly windowTo: Int32Array;
 }
 
 /** A word of one byte. */
@@ -134,8 +131,6 @@ export function planSearch(
     room: {
       matchedTo: new Int32Array(size),
       retriesLeft: new Int32Array(size),
-      windowFrom: new Int32Array(size),
-      windowTo: new Int32Array(size),
     },
   };
 }

@@ -1,16 +1,25 @@
+import { kept } from '../../util/kept.ts';
 import type { PatternSearch } from './pattern-search.ts';
-import type { SearchPlan, SearchRule } from './search-plan.ts';
+import type { SearchRule } from './search-plan.ts';
 
-/** Joins the surroundings of keywords into windows, each of which is searched once. */
+/** Bound on the windows of a rule that are searched in a row. */
+const windowsMax = 64;
+
+interface Window {
+  from: number;
+  to: number;
+}
+
+/**
+ * Joins the surroundings of keywords into windows, each of which is searched once. Those of a rule are
+ * searched in a row, since its pattern is faster while it is in the processor's caches.
+ */
 export class SearchWindows {
-  readonly #room: SearchPlan['room'];
   readonly #patterns: PatternSearch;
-  /** The rules with a window that is still to be searched. */
-  readonly #waiting: SearchRule[] = [];
-  #isRoomClear = false;
+  /** The windows that are still to be searched. */
+  readonly #windowsOf = new Map<SearchRule, Window[]>();
 
-  constructor(room: SearchPlan['room'], patterns: PatternSearch) {
-    this.#room = room;
+  constructor(patterns: PatternSearch) {
     this.#patterns = patterns;
   }
 
@@ -18,22 +27,15 @@ export class SearchWindows {
    * Adds a region to the rule's window, or begins another window behind it. Regions come roughly in order.
    */
   widen(rule: SearchRule, from: number, to: number): void {
-    const { windowFrom, windowTo } = this.#room;
-    // Most texts need no room, so it is cleared when it is first needed.
-    if (!this.#isRoomClear) {
-      this.#isRoomClear = true;
-      windowTo.fill(-1);
-    }
-    const { index } = rule;
-    const openTo = windowTo[index] as number;
-    if (openTo < 0) this.#waiting.push(rule);
-    else if (from <= openTo) {
-      windowFrom[index] = Math.min(windowFrom[index] as number, from);
-      windowTo[index] = Math.max(openTo, to);
+    const windows = kept(this.#windowsOf, rule, (): Window[] => []);
+    const last = windows.at(-1);
+    if (last && from <= last.to) {
+      last.from = Math.min(last.from, from);
+      last.to = Math.max(last.to, to);
       return;
-    } else this.#search(rule);
-    windowFrom[index] = from;
-    windowTo[index] = to;
+    }
+    if (windows.length === windowsMax) this.#search(rule, windows);
+    windows.push({ from, to });
   }
 
   /** Marks the surroundings of other detectors' findings, so that this rule searches them. */
@@ -48,16 +50,11 @@ export class SearchWindows {
   }
 
   searchAll(): void {
-    const { windowTo } = this.#room;
-    for (const rule of this.#waiting) {
-      this.#search(rule);
-      windowTo[rule.index] = -1;
-    }
-    this.#waiting.length = 0;
+    for (const [rule, windows] of this.#windowsOf) this.#search(rule, windows);
   }
 
-  #search(rule: SearchRule): void {
-    const { windowFrom, windowTo } = this.#room;
-    this.#patterns.searchWindow(rule, windowFrom[rule.index] as number, windowTo[rule.index] as number);
+  #search(rule: SearchRule, windows: Window[]): void {
+    for (const { from, to } of windows) this.#patterns.searchWindow(rule, from, to);
+    windows.length = 0;
   }
 }

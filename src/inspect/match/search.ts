@@ -62,13 +62,14 @@ class Search {
     this.#budget = budget;
     this.#patterns = patterns;
     this.#anchors = new AnchorSearch(plan.room, bytes, budget, patterns);
-    this.#windows = new SearchWindows(plan.room, patterns);
+    this.#windows = new SearchWindows(patterns);
   }
 
   run(): Found {
     this.#searchWords();
     this.#searchSingles();
     this.#searchRuns();
+    this.#anchors.tryAll();
     this.#windows.searchAll();
     const { matches, hints, uncounted } = this.#patterns.finds;
     if (this.#plan.nearRules.length > 0 && matches.length + hints.length > 0) {
@@ -147,7 +148,7 @@ class Search {
       if (use.isRun && isAmidRun(use, bytes, start)) continue;
       if (use.kind === 'anchor') {
         if (use.startsToken) isStart ??= mayStartToken(bytes, start);
-        if (!use.startsToken || isStart) this.#anchors.try(use, start);
+        if (!use.startsToken || isStart) this.#anchors.add(use, start);
       } else if (use.kind === 'match') this.#takeWord(use, start);
       else {
         const end = start + use.wordLength;

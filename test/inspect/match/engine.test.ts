@@ -48,6 +48,21 @@ t.test('finds at every alignment and at both ends of a buffer', (t) => {
   t.end();
 });
 
+t.test('finds the matches of many rules that take turns, however many there are', (t) => {
+  const beside = detector({ keywords: ['code'], window: { after: 12 }, pattern: '[0-9]{4}' });
+  const bytes = Buffer.from('tok_abcd, code is 1234; '.repeat(500));
+  const { matches } = createEngine([anchored, { ...beside, id: 'beside' }]).find(bytes, {
+    ...limits,
+    matchesMax: 1000,
+  });
+  const starts = Array.from({ length: 500 }, (_, round) => [24 * round + 4, 24 * round + 18]);
+  t.same(
+    matches.map(({ start }) => start),
+    starts.flat(),
+  );
+  t.end();
+});
+
 t.test('a token ends where its alphabet ends', (t) => {
   for (const end of ['<', ')', ',', '|', '&', '"', "'", '`', '\\', ']', '}', ';', '\n', '']) {
     t.same(kindsIn(`x=ghp_{crc:36}${end}`), ['github-token'], end);

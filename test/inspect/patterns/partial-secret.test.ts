@@ -84,4 +84,12 @@ t.test('the first few beginnings in a text are told, none that is whole', async 
   t.same(find(JSON.stringify({ a: `${piece}${piece.slice(6)}` })), [], 'whole');
   t.same(find(JSON.stringify({ a: `${piece} is how they begin` })), [], 'more follows');
   t.equal(find(JSON.stringify(Array.from({ length: 40 }, () => piece))).length, 16);
+  const kinds = ['glpat-', 'dckr_pat_', 'npm_'].map((prefix) => prefix + piece.slice(6));
+  const first = JSON.stringify(Array.from({ length: 300 }, (_, at) => kinds[Math.min(at, 299 - at) % 3]));
+  const starts = Array.from(first.matchAll(/glpat-|dckr_pat_|npm_/g), ({ index }) => index);
+  t.same(
+    find(first).map(({ start }) => start),
+    starts.slice(0, 16),
+    'the first, in the order of the text',
+  );
 });
