@@ -2,6 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { dotted, suggestion } from '../config/checks/mistakes.ts';
 import { cannotBeRead } from '../config/checks/references.ts';
 import type { Files, Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -10,13 +11,19 @@ import { readListenersTls } from '../daemon/start/listener-tls.ts';
 import { certificatesIn } from '../wire/client/reach/roots.ts';
 
 /**
- * Finds what has expired, and the files of feeds and folders of sockets that are missing but may come. The
+ * Finds what has expired or does soon, and the files of feeds and folders of sockets that are missing but may come. The
  * files of certificates must have been checked before.
  */
-export function findWarningsOutside(config: Config, files: Files, nowMs: number): readonly Mistake[] {
+export function findWarningsOutside(
+  config: Config,
+  files: Files,
+  { nowMs, toolNames }: { readonly nowMs: number; readonly toolNames: readonly string[] },
+): readonly Mistake[] {
   return [
+    ...accountsOfNoTool(config, toolNames),
     ...expiredKeys(config, nowMs),
     ...expiredIdentities(config, files, nowMs),
+    ...endingAuthority(config, files, nowMs),
     ...expiredRoots(config, files, nowMs),
     ...absentFeeds(config),
     ...absentSocketFolders(config),
@@ -25,7 +32,23 @@ export function findWarningsOutside(config: Config, files: Files, nowMs: number)
 
 const warning = (path: string, message: string): Mistake => ({ path, line: undefined, message });
 
+/** Certificates that end within this time are named, as by the alert on them. */
+const soonMs = 14 * 86_400_000;
+
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
+
+/** Warns of accounts at tools that do not exist. Phone numbers count under any name. */
+const accountsOfNoTool = ({ tenants }: Config, toolNames: readonly string[]): readonly Mistake[] =>
+  [...tenants.values()].flatMap(({ orgAccounts }, at) =>
+    Object.entries(orgAccounts)
+      .filter(([tool, accounts]) => !toolNames.includes(tool) && accounts.some((it) => !it.startsWith('+')))
+      .map(([tool]) =>
+        warning(
+          dotted(['tenants', at, 'org_accounts', tool]),
+          `there is no such tool, so these accounts count nowhere${suggestion(tool, toolNames)}`,
+        ),
+      ),
+  );
 
 const expiredKeys = ({ keys }: Config, nowMs: number): readonly Mistake[] =>
   keys.flatMap(({ name, expiresAtMs }, at) =>
@@ -44,10 +67,22 @@ function expiredIdentities(config: Config, files: Files, nowMs: number): readonl
   return (['proxy', 'control'] as const).flatMap((listener) => {
     const tls = shown[listener];
     const endMs = tls && new X509Certificate(tls.cert).validToDate.getTime();
-    if (endMs === undefined || endMs > nowMs) return [];
-    const message = `the certificate expired on ${dayOf(endMs)}, and clients refuse it; put a new one in its place`;
-    return [warning(`${listener}.tls.cert`, message)];
+    if (endMs === undefined || endMs > nowMs + soonMs) return [];
+    const when =
+      endMs > nowMs ? `expires on ${dayOf(endMs)}` : `expired on ${dayOf(endMs)}, and clients refuse it`;
+    return [warning(`${listener}.tls.cert`, `the certificate ${when}; put a new one in its place`)];
   });
+}
+
+/** Warns of an authority that ends soon. One that has ended is a mistake; one that is not there is made. */
+function endingAuthority({ authority }: Config, files: Files, nowMs: number): readonly Mistake[] {
+  if (!existsSync(authority.cert)) return [];
+  const ends = certificatesIn(readerOfRoots(files)(authority.cert)).map((pem) =>
+    new X509Certificate(pem).validToDate.getTime(),
+  );
+  const endMs = Math.min(...ends);
+  const message = `the authority expires on ${dayOf(endMs)}; "postern ca rotate" makes the next one`;
+  return endMs > nowMs + soonMs ? [] : [warning('authority.cert', message)];
 }
 
 /** Warns of files of authorities of which some have expired. */

@@ -1,6 +1,6 @@
 /**
- * Returns the candidate that is nearest to a misspelt word. It is undefined where all differ in more than
- * `mistakesMax` letters, by default one in three.
+ * Returns the candidate that is nearest to a misspelt word: the one with the fewest wrong letters, of at most
+ * `mistakesMax`, by default one in three. Where all have more, it is the first that begins with the word.
  */
 export function nearest(
   word: string,
@@ -15,7 +15,8 @@ export function nearest(
     const distance = editDistance(lower, candidate.toLowerCase(), bestDistance);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  return best;
+  if (best !== undefined || lower.length < 3) return best;
+  return candidates.find((candidate) => candidate.toLowerCase().startsWith(lower));
 }
 
 /** Returns a text such as `; did you mean github?`, or '' where no candidate is near. */

@@ -161,10 +161,12 @@ function parse(text: string): { readonly events: readonly Event[] } | { readonly
   }
 }
 
+const tabs = 'lines are indented by spaces, not by tabs';
+
 /** The beginnings of the parser's reasons, each with our message. */
 const reasons: readonly (readonly [beginning: string, message: string])[] = [
   ['nesting exceeded', 'this is nested too deep'],
-  ['tab characters', 'lines are indented by spaces, not by tabs'],
+  ['tab characters', tabs],
   ['unknown escape', 'there is no such escape in a double-quoted text'],
   ['expected hexadecimal', 'there is no such escape in a double-quoted text'],
   ['unexpected end', 'a quote, bracket, brace, comma or colon is missing here'],
@@ -177,6 +179,8 @@ const reasons: readonly (readonly [beginning: string, message: string])[] = [
 
 function messageOf(reason: string, text: string, at: number): string {
   const before = text.slice(text.lastIndexOf('\n', at - 1) + 1, at);
+  if (before.endsWith('$') && text[at] === '{') return 'inside of {} and [], a text with "${" must be quoted';
+  if (/^ *\t/.test(before)) return tabs;
   if (reason.startsWith('bad indentation')) {
     if (text[at] === ':' && /:[ \t]/.test(before))
       return 'a text that holds ": " or ends in ":" must be quoted';

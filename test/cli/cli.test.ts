@@ -185,57 +185,68 @@ t.test(
   },
 );
 
-t.test('config check warns of what has expired, and of feeds whose files are not there', async (t) => {
-  const { dir, configFile } = writeTestConfig(t, {});
-  const longAgo = Date.parse('2010-01-01');
-  const ended = openAuthority({
-    certFile: join(dir, 'ended.pem'),
-    keyFile: join(dir, 'ended-key.pem'),
-    nowMs: longAgo,
-  });
-  const valid = openAuthority({
-    certFile: join(dir, 'valid.pem'),
-    keyFile: join(dir, 'valid-key.pem'),
-    nowMs: Date.now(),
-  });
-  const shown = ended.issue('localhost', longAgo);
-  writeFileSync(join(dir, 'shown.pem'), shown.cert);
-  writeFileSync(join(dir, 'shown-key.pem'), shown.key);
-  writeFileSync(join(dir, 'both.pem'), valid.certPem + ended.certPem);
-  writeFileSync(join(dir, 'there.txt'), 'evil.example\n');
-  mkdirSync(join(dir, 'folder'));
-  const key = (name: string, expires: string, digit: string) =>
-    `  - { name: ${name}, agent: ${agentId}, hash: "sha256:${digit.repeat(64)}", expires_at: "${expires}" }`;
-  const text = [
-    'proxy: { listen: 127.0.0.1:0, tls: { cert: shown.pem, key: shown-key.pem } }',
-    'upstream: { ca_files: [ended.pem, both.pem, valid.pem] }',
-    'tenants: [{ id: acme }]',
-    `agents: [{ id: ${agentId} }]`,
-    'keys:',
-    key('last-year', '2020-01-01T00:00:00Z', '1'),
-    key('far-ahead', '2999-01-01T00:00:00Z', '2'),
-    'feeds:',
-    '  - { name: there, url: "file:there.txt", format: lines }',
-    '  - { name: absent, url: "file:absent.txt", format: lines }',
-    '  - { name: folder, url: "file:folder", format: lines }',
-  ];
-  writeFileSync(configFile, text.join('\n'));
-  const { code, stdout, stderr } = await postern('--json', 'config', 'check', configFile);
-  t.equal(code, 0, stderr);
-  const { warnings } = JSON.parse(stdout);
-  t.match(
-    warnings.filter((it: string) => !it.startsWith('no policy file')),
-    [
-      /^line 1, column 38, proxy\.tls\.cert: the certificate expired on 2010-.*; put a new one in its place$/,
-      /^line 2, column 24, upstream\.ca_files\[0\]: its authority expired on 2019-.*; replace or remove it$/,
-      /^line 2, column 35, upstream\.ca_files\[1\]: 1 of its 2 authorities have expired, .*; replace or remove them$/,
-      /^line 6, column \d+, keys\[0\]\.expires_at: the key "last-year" expired on 2020-01-01 and is refused; .*$/,
-      /^line 10, column 21, feeds\[1\]\.url: .*absent\.txt cannot be read: there is no such file; until then .*$/,
-      /^line 11, column 21, feeds\[2\]\.url: .*folder is not a regular file; until then .*$/,
-    ],
-  );
-  t.equal(warnings.filter((it: string) => !it.startsWith('no policy file')).length, 6);
-});
+t.test(
+  'config check warns of what has expired or soon does, of accounts of no tool, and of feeds whose files are not there',
+  async (t) => {
+    const { dir, configFile } = writeTestConfig(t, {});
+    const longAgo = Date.parse('2010-01-01');
+    const ended = openAuthority({
+      certFile: join(dir, 'ended.pem'),
+      keyFile: join(dir, 'ended-key.pem'),
+      nowMs: longAgo,
+    });
+    const valid = openAuthority({
+      certFile: join(dir, 'valid.pem'),
+      keyFile: join(dir, 'valid-key.pem'),
+      nowMs: Date.now(),
+    });
+    mkdirSync(join(dir, 'certs'), { recursive: true });
+    openAuthority({
+      certFile: join(dir, 'certs/ca.pem'),
+      keyFile: join(dir, 'certs/ca-key.pem'),
+      nowMs: Date.now() - 3643 * 86_400_000,
+    });
+    const shown = ended.issue('localhost', longAgo);
+    writeFileSync(join(dir, 'shown.pem'), shown.cert);
+    writeFileSync(join(dir, 'shown-key.pem'), shown.key);
+    writeFileSync(join(dir, 'both.pem'), valid.certPem + ended.certPem);
+    writeFileSync(join(dir, 'there.txt'), 'evil.example\n');
+    mkdirSync(join(dir, 'folder'));
+    const key = (name: string, expires: string, digit: string) =>
+      `  - { name: ${name}, agent: ${agentId}, hash: "sha256:${digit.repeat(64)}", expires_at: "${expires}" }`;
+    const text = [
+      'proxy: { listen: 127.0.0.1:0, tls: { cert: shown.pem, key: shown-key.pem } }',
+      'upstream: { ca_files: [ended.pem, both.pem, valid.pem] }',
+      'tenants: [{ id: acme, org_accounts: { githb: [acme], phones: ["+15550100"], github: [acme] } }]',
+      `agents: [{ id: ${agentId} }]`,
+      'keys:',
+      key('last-year', '2020-01-01T00:00:00Z', '1'),
+      key('far-ahead', '2999-01-01T00:00:00Z', '2'),
+      'feeds:',
+      '  - { name: there, url: "file:there.txt", format: lines }',
+      '  - { name: absent, url: "file:absent.txt", format: lines }',
+      '  - { name: folder, url: "file:folder", format: lines }',
+    ];
+    writeFileSync(configFile, text.join('\n'));
+    const { code, stdout, stderr } = await postern('--json', 'config', 'check', configFile);
+    t.equal(code, 0, stderr);
+    const { warnings } = JSON.parse(stdout);
+    t.match(
+      warnings.filter((it: string) => !it.startsWith('no policy file')),
+      [
+        /^authority\.cert: the authority expires on \d{4}-.*; "postern ca rotate" makes the next one$/,
+        /^line 1, column 38, proxy\.tls\.cert: the certificate expired on 2010-.*; put a new one in its place$/,
+        /^line 2, column 24, upstream\.ca_files\[0\]: its authority expired on 2019-.*; replace or remove it$/,
+        /^line 2, column 35, upstream\.ca_files\[1\]: 1 of its 2 authorities have expired, .*; replace or remove them$/,
+        /^line 3, column 39, tenants\[0\]\.org_accounts\.githb: there is no such tool.*; did you mean "github"\?$/,
+        /^line 6, column \d+, keys\[0\]\.expires_at: the key "last-year" expired on 2020-01-01 and is refused; .*$/,
+        /^line 10, column 21, feeds\[1\]\.url: .*absent\.txt cannot be read: there is no such file; until then .*$/,
+        /^line 11, column 21, feeds\[2\]\.url: .*folder is not a regular file; until then .*$/,
+      ],
+    );
+    t.equal(warnings.filter((it: string) => !it.startsWith('no policy file')).length, 8);
+  },
+);
 
 t.test('config check and the start name the places of sockets and files that cannot be', async (t) => {
   const { dir, configFile } = writeTestConfig(t, {});

@@ -55,6 +55,8 @@ t.test('what cannot be told, or could be more than it looks, is a mistake with i
     ['%TAG !! tag:x.test,2026:\n---\na: !!str x', '3:4 tags are not supported'],
     ['a: [\nb: 1', '2:1 this must be indented, or a quote, bracket or brace before it does not end'],
     ['a: "x\nb: 1', '2:1 this must be indented, or a quote, bracket or brace before it does not end'],
+    [`a: { b: \${env:C} }`, '1:10 inside of {} and [], a text with "${" must be quoted'],
+    ['\ta: {}', '1:3 lines are indented by spaces, not by tabs'],
     ['{', '1:2 a quote, bracket, brace, comma or colon is missing here'],
   ];
   for (const [text, ...mistakes] of cases) t.strictSame(read(text), mistakes, text);

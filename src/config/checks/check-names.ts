@@ -72,7 +72,12 @@ export function checkPlans(root: Mapping): readonly UnplacedMistake[] {
   const known = new Set([...builtInPlans, ...Object.keys(plans)]);
   const unknown = (name: unknown, path: Path): readonly UnplacedMistake[] =>
     typeof name === 'string' && !known.has(name)
-      ? [{ path, message: `there is no such plan${suggestion(name, known)}` }]
+      ? [
+          {
+            path,
+            message: `there is no such plan${suggestion(name, known) || `; there are ${[...known].join(', ')}`}`,
+          },
+        ]
       : [];
   return [
     ...unknown(root['default_plan'], ['default_plan']),

@@ -27,6 +27,8 @@ function kindOf(value: unknown): string {
 function valueAt(root: unknown, path: Path): unknown {
   let at = root;
   for (const step of path) {
+    // A single text may stand where a list is due.
+    if (step === 0 && typeof at === 'string') continue;
     if (typeof at !== 'object' || at === null || !Object.hasOwn(at, step)) return undefined;
     at = (at as Record<PropertyKey, unknown>)[step];
   }
@@ -47,7 +49,8 @@ export function toFindings(
     const known = keysAt(path);
     return issue.keys.map((key) => ({
       path: [...path, key],
-      message: `unknown key${suggestion(key, known)}`,
+      // Of entries with a type, each has keys of its own.
+      message: known.has(key) ? 'is no key of this type' : `unknown key${suggestion(key, known)}`,
     }));
   }
   if (issue.code === 'invalid_union') {

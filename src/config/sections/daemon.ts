@@ -183,8 +183,8 @@ export const reading = section({
 
 export const branding = section({
   header_word: matching(
-    /^[A-Za-z][A-Za-z0-9-]{0,31}$/,
-    'must be letters, digits and "-", beginning with a letter',
+    /^(?![Xx]-)[A-Za-z][A-Za-z0-9-]{0,31}$/,
+    'must be letters, digits and "-", beginning with a letter, without the X- that stands before it',
   )
     .default('Service')
     .describe('The word in X-<word>-Decision and the other headers of the gateway.'),

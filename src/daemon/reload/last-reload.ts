@@ -65,12 +65,13 @@ const isSame = (a: unknown, b: unknown): boolean =>
     : isDeepStrictEqual(a, b);
 
 /**
- * Returns a mapping's members by their names in the file; undefined for any other value. Lists count as one
- * value.
+ * Returns a mapping's members by their names in the file; undefined for any other value. Lists and
+ * sets count as one value.
  */
 function entriesOf(value: unknown): ReadonlyMap<string, unknown> | undefined {
   if (value instanceof Map) return value;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined;
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || value instanceof Set)
+    return undefined;
   return new Map(Object.entries(value).map(([name, it]) => [toKey(name), it]));
 }
 

@@ -84,7 +84,7 @@ const single: { name: string; text: string; want: string }[] = [
   {
     name: 'a plan of such a name',
     text: 'default_plan: constructor',
-    want: 'line 1, default_plan: there is no such plan',
+    want: 'line 1, default_plan: there is no such plan; there are free, solo, team, pro, enterprise',
   },
   {
     name: 'a null in a list',

@@ -75,7 +75,9 @@ async function checkAll(file: string, config: Config) {
   const { bodyLimitsInForce } = await import('../../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
   const { findWarningsOutside } = await import('../../configuration-warnings.ts');
-  const outside = withPlaces(new ConfigError(file, findWarningsOutside(config, disk, Date.now()))).mistakes;
+  const toolNames = (known.tools ?? []).map(({ name }) => name);
+  const found = findWarningsOutside(config, disk, { nowMs: Date.now(), toolNames });
+  const outside = withPlaces(new ConfigError(file, found)).mistakes;
   const warnings = [...[...config.warnings, ...outside].map(mistakeSentence), ...told, ...agents.warnings];
   return { policies, warnings, bodyLimits };
 }
