@@ -11,6 +11,7 @@ import { type HeldAddresses, holdAddresses } from './held-addresses.ts';
 import { untilStateAnswers } from './patience.ts';
 import { changedKeys, noteReload } from './reload/last-reload.ts';
 import { readInThread } from './reload/read-in-thread.ts';
+import { ReloadTurns } from './reload/reload-turns.ts';
 import { openServing, type Prepared, type Serving, type ServingOptions } from './serving.ts';
 import { announce, movePid, removePid, tellRefusal, urlsOf, warn } from './start/announce.ts';
 import { checkFiles } from './start/check-files.ts';
@@ -153,9 +154,7 @@ class Reloader {
   readonly #log: ProcessLog;
   readonly #prepareNext: (before: Config) => Promise<[Config, Prepared]>;
   #inForce: { readonly config: Config; readonly standing: ConfigStatus };
-  #reloading: Promise<unknown> = Promise.resolve();
-  /** The reload that has not begun yet; undefined where none waits. */
-  #next: Promise<boolean> | undefined;
+  readonly #turns = new ReloadTurns(() => this.#reload());
   #isStopping = false;
 
   constructor(
@@ -175,14 +174,7 @@ class Reloader {
   }
 
   reload(): Promise<boolean> {
-    // Reloads run one after the other: two signals in a row must not build two generations at once. One that
-    // has not begun has read nothing, so further signals ask for no other one.
-    this.#next ??= this.#reloading.then(() => {
-      this.#next = undefined;
-      return this.#reload();
-    });
-    this.#reloading = this.#next;
-    return this.#next;
+    return this.#turns.ask();
   }
 
   /** Begins no reload any more, and says nothing of one that fails since all is being closed. */

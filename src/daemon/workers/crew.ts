@@ -17,6 +17,7 @@ import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus } from '../config-status.ts';
 import { changedKeys, noteReload } from '../reload/last-reload.ts';
 import { readPolicyFile } from '../reload/named-files.ts';
+import { ReloadTurns } from '../reload/reload-turns.ts';
 import { movePid, tellRefusal, warn } from '../start/announce.ts';
 import { checkReloadedFiles } from '../start/check-files.ts';
 import { readListenersTls } from '../start/listener-tls.ts';
@@ -69,10 +70,10 @@ export class Crew {
   #ground: Opened | undefined;
   #bound: Bound | undefined;
   #addresses: Addresses;
-  #reloading: Promise<unknown> = Promise.resolve();
-  #reloads = 0;
-  /** The reload that has not begun yet; undefined where none waits. */
-  #next: Promise<boolean> | undefined;
+  readonly #turns = new ReloadTurns(
+    () => this.#reload(),
+    () => Promise.allSettled(this.#starting),
+  );
   #stopping: Promise<void> | undefined;
   // However the parent exits, it kills its workers: a worker that is stuck would not see that its channel is
   // closed.
@@ -132,25 +133,9 @@ export class Crew {
     return this.#bound;
   }
 
-  /**
-   * Reloads the configuration, after a reload that is under way: two signals in a row must not prepare two
-   * generations at once. A reload that has not begun has read nothing, so further signals ask for no other one.
-   */
+  /** Reloads the configuration in all workers, and returns whether it was taken. */
   reload(): Promise<boolean> {
-    if (this.#next !== undefined) return this.#next;
-    this.#reloads += 1;
-    const next = this.#reloading
-      .then(() => Promise.allSettled(this.#starting))
-      .then(() => {
-        this.#next = undefined;
-        return this.#reload();
-      })
-      .finally(() => {
-        this.#reloads -= 1;
-      });
-    this.#next = next;
-    this.#reloading = next;
-    return next;
+    return this.#turns.ask();
   }
 
   stop(graceMs: number): Promise<void> {
@@ -326,7 +311,7 @@ export class Crew {
    * is about to be replaced.
    */
   async #startAgain(slot: number): Promise<void> {
-    while (this.#reloads > 0) await this.#reloading;
+    await this.#turns.ended();
     if (this.#isStopping()) return;
     // While no worker serves, nobody holds the ports that the system chose.
     if (this.#serving().length === 0 && this.#bound) this.#addresses = toAddresses(this.#bound);
