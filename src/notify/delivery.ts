@@ -1,5 +1,6 @@
 import type { NotificationConfig } from '../config/schema.ts';
 import type { ChannelType } from '../config/sections/notifications.ts';
+import { clockSkewMs } from '../state/rules/clock-skew.ts';
 import type { ChannelClaim, ClaimedMessage, Settlement, Store } from '../state/store.ts';
 import { Tally } from '../util/tally.ts';
 import type { DeliveryOutcome, Transport } from './channel.ts';
@@ -130,11 +131,16 @@ export class Delivery {
     this.#turn = all.length === 0 ? 0 : (this.#turn + 1) % all.length;
     let room = sendsMax - this.#sends.size;
     const asked: ChannelClaim[] = [];
-    for (const { name, tenantId, type } of [...all.slice(this.#turn), ...all.slice(0, this.#turn)]) {
+    const { retryMaxMs, retryAfterMaxMs } = this.#options.timings;
+    for (const { name, tenantId, type, digestMs } of [
+      ...all.slice(this.#turn),
+      ...all.slice(0, this.#turn),
+    ]) {
       const limit = Math.min(room, sendsPerChannelMax - this.#running.of(name));
       if (limit <= 0) continue;
       room -= limit;
-      asked.push({ name, owner: tenantId, limit, ...rateOf(type), probingMin: pauseFrom });
+      const aheadMsMax = Math.max(retryMaxMs, retryAfterMaxMs, digestMs) + clockSkewMs;
+      asked.push({ name, owner: tenantId, limit, ...rateOf(type), probingMin: pauseFrom, aheadMsMax });
     }
     return asked;
   }

@@ -20,7 +20,7 @@ import { type Database, recordOf, rowToRecord } from './sqlite.ts';
 const statements = (db: Database) => ({
   last: db.prepare(`
     SELECT record FROM approvals WHERE tenant_id = ? AND call_hash = ? AND counts_until_ms > ?
-    ORDER BY created_at_ms DESC, rowid DESC LIMIT 1
+    ORDER BY rowid DESC LIMIT 1
   `),
   denied: db.prepare(`
     SELECT record FROM approvals

@@ -92,6 +92,11 @@ export interface ChannelClaim {
   readonly intervalMs: number;
   readonly burst: number;
   readonly probingMin: number;
+  /**
+   * The milliseconds for which the channel may be paused, and a message of it may wait. One that is due later
+   * than that is due now, since the clock that said so was ahead.
+   */
+  readonly aheadMsMax: number;
 }
 
 export interface QueuedMessage {

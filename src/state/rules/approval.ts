@@ -1,5 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from '../store.ts';
+import { clockSkewMs } from './clock-skew.ts';
 
 /*
  * Decides about approvals. It is pure, and the same for every driver. A driver fetches the last approval of a
@@ -67,12 +68,14 @@ export const asOf = (approval: ApprovalRecord, nowMs: number): ApprovalRecord =>
  * call is returned as spent.
  */
 export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
-  const { status, scope, spentAtMs, countsUntilMs } = last;
+  const { status, scope, spentAtMs, decidedAtMs, countsUntilMs } = last;
   if (status === 'pending')
     return nowMs < last.expiresAtMs ? { kind: 'pending', approval: last, isNew: false } : undefined;
   if (countsUntilMs === null || nowMs >= countsUntilMs) return undefined;
   if (status === 'denied') return { kind: 'denied', approval: last, isNew: false };
   if (status !== 'approved' || spentAtMs !== null) return undefined;
+  // A clock that is set back must not make a grant last longer.
+  if (decidedAtMs !== null && decidedAtMs - nowMs > clockSkewMs) return undefined;
   const approval = scope === 'once' ? { ...last, spentAtMs: nowMs } : last;
   return { kind: 'granted', approval, isNew: false };
 }

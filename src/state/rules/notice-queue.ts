@@ -9,6 +9,7 @@ import type {
   QueuedMessage,
   Settlement,
 } from '../store.ts';
+import { clockSkewMs } from './clock-skew.ts';
 
 /*
  * Decides how the queue of notices changes. The embedded driver asks here. The scripts `notices-*.lua` repeat
@@ -59,12 +60,16 @@ interface Placed {
   readonly window: Omit<Window, 'id'>;
 }
 
-/** Decides where a notice goes: into the last message, into a new one, or nowhere. */
+/**
+ * Decides where a notice goes: into the last message, into a new one, or nowhere. A window that ends later
+ * than one which begins now was set by a clock that was ahead. Nothing waits for its end.
+ */
 export function placeNotice(
-  { window, isOpen, waiting }: Standing,
+  { window: last, isOpen, waiting }: Standing,
   { digestMs, waitingMax }: NoticeTarget,
   nowMs: number,
 ): Placing {
+  const window = last && last.endMs - nowMs <= digestMs + clockSkewMs ? last : undefined;
   if (window && isOpen && (waiting >= waitingMax || (digestMs > 0 && window.isCollecting)))
     return { kind: 'joined' };
   if (waiting >= 2 * waitingMax) return { kind: 'dropped' };
@@ -168,13 +173,13 @@ export const newChannel = (owner: string | null): ChannelRecord => ({
   fullAtMs: 0,
 });
 
-/** Returns how many messages may be claimed now. */
+/** Returns how many messages may be claimed now. A pause that a clock set which was ahead does not count. */
 export function claimable(
   { failures, pausedUntilMs, fullAtMs }: ChannelRecord,
-  { limit, intervalMs, burst, probingMin }: ChannelClaim,
+  { limit, intervalMs, burst, probingMin, aheadMsMax }: ChannelClaim,
   nowMs: number,
 ): number {
-  if (nowMs < pausedUntilMs) return 0;
+  if (nowMs < pausedUntilMs && pausedUntilMs - nowMs <= aheadMsMax) return 0;
   const spentMs = spentIn(fullAtMs, { intervalMs, burst }, nowMs);
   const tokens = burst - Math.ceil(spentMs / intervalMs);
   return Math.max(0, Math.min(failures >= probingMin ? 1 : limit, tokens));

@@ -26,6 +26,7 @@ const claim = fc.record({
   intervalMs: fc.constantFrom(1, 1_000, 60_000),
   burst: fc.integer({ min: 1, max: 3 }),
   probingMin: fc.integer({ min: 1, max: 3 }),
+  aheadMsMax: fc.constantFrom(20_000, 3_600_000),
   leaseMs: fc.constantFrom(1_000, 600_000),
 });
 

@@ -191,6 +191,23 @@ export const approvals: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await ask(endMs), { kind: 'pending', isNew: true }, 'then it is held again');
   });
 
+  await t.test('a grant does not last longer because the clock is set back', async (t) => {
+    for (const scope of ['once', 'window'] as const) {
+      const { ask, decide } = await heldCall();
+      const dayMs = 86_400_000;
+      const { approval } = await ask(noonMs + dayMs);
+      await decide(approval.approvalId, { scope, nowMs: noonMs + dayMs });
+      const again = await ask(noonMs);
+      t.match(again, { kind: 'pending', isNew: true }, scope);
+      t.match(await ask(noonMs + 1), { isNew: false, approval: { approvalId: again.approval.approvalId } });
+      await decide(again.approval.approvalId, { scope, nowMs: noonMs + 2 });
+      t.match(await ask(noonMs + 3), {
+        kind: 'granted',
+        approval: { approvalId: again.approval.approvalId },
+      });
+    }
+  });
+
   await t.test('a decision counts for identical calls until its end, or for none', async (t) => {
     for (const scope of ['once', 'window'] as const) {
       const late = await heldCall();

@@ -64,6 +64,19 @@ export const keys: SuitePart = async (t, { store, ...lab }) => {
     t.match(await store.keyUsage(acme.tenantId, [key.keyId], noonMs), [{ uses: 0 }], 'and counts nothing');
   });
 
+  await t.test('an ephemeral key does not live longer because the clock is set back', async (t) => {
+    const acme = await lab.tenant();
+    const { keyId: parentKeyId } = await acme.key();
+    const life = { createdAtMs: noonMs + 86_400_000, expiresAtMs: noonMs + 87_000_000 };
+    const key = await acme.key({ type: 'ephemeral', parentKeyId, ...life });
+    t.match(await acme.admit(key, { nowMs: life.createdAtMs }), { ok: true });
+    t.match(await acme.admit(key, { nowMs: life.createdAtMs - 60_000 }), { ok: true }, 'of another node');
+    for (const nowMs of [life.createdAtMs - 60_001, noonMs]) {
+      t.match(await store.identify(key.hash, nowMs), { code: 'INVALID_KEY', why: 'expired' });
+      t.match(await acme.admit(key, { nowMs }), { code: 'INVALID_KEY' });
+    }
+  });
+
   await t.test('a key that cannot be added leaves nothing behind', async (t) => {
     const acme = await lab.tenant();
     const other = await lab.tenant();

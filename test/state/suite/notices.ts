@@ -43,6 +43,7 @@ const claimOf = (name: string, fields: Partial<ChannelClaim> = {}): ChannelClaim
   intervalMs: 1,
   burst: 1_000_000,
   probingMin: 5,
+  aheadMsMax: 3_600_000,
   ...fields,
 });
 
@@ -214,6 +215,25 @@ export const notices: SuitePart = async (t, { store, hints }) => {
     await store.enqueueNotices([notice([target(name)]), notice([target(name)])], noonMs);
     t.equal((await claim(name, noonMs + 86_400_000, rate)).length, 1);
     t.equal((await claim(name, noonMs, rate)).length, 1);
+  });
+
+  await t.test('a clock that was ahead keeps no message and no channel waiting', async (t) => {
+    const [name, failing] = [newChannel(), newChannel()];
+    const tell = (of: string, nowMs: number) =>
+      store.enqueueNotices([notice([target(of, { digestMs: 60_000 })])], nowMs);
+    const aheadMs = noonMs + 86_400_000;
+    for (const nowMs of [aheadMs, aheadMs + 1, noonMs]) await tell(name, nowMs);
+    t.equal((await claim(name, noonMs)).length, 3, 'those of the day to come, and the one of now');
+    await tell(name, noonMs + 1);
+    t.same(await claim(name, noonMs + 60_000 - 1), []);
+    t.equal((await claim(name, noonMs + 60_000)).length, 1, 'a window of the right clock counts again');
+
+    await tell(failing, noonMs);
+    const [message] = await claim(failing, aheadMs);
+    const paused = { ...retry(aheadMs + 5_000), pausedUntilMs: aheadMs + 600_000 };
+    if (message) t.ok(await store.settleMessage(settled(message, paused, aheadMs)));
+    t.same(await claim(failing, aheadMs + 6_000), []);
+    t.equal((await claim(failing, noonMs + 6_000)).length, 1);
   });
 
   await t.test('what follows a notice within the window makes one message at its end', async (t) => {

@@ -25,7 +25,7 @@ export const serverClock: SuitePart = async (t, { store, ...lab }) => {
     for (const { name, terms, fields, perMinute } of cases) {
       const acme = await lab.tenant(terms);
       const parentKeyId = (await acme.key()).keyId;
-      const key = await acme.key({ ...fields, type: 'ephemeral', parentKeyId });
+      const key = await acme.key({ ...fields, type: 'ephemeral', parentKeyId, createdAtMs: Date.now() });
       const sinceMs = performance.now();
       const passed = await acme.admitMany(1_000, key, now());
       const flowed = ((performance.now() - sinceMs) * perMinute) / 60_000;

@@ -83,7 +83,8 @@ export class Queue {
   /** Tells whether a claim would write anything. */
   wantsClaim(claim: ChannelClaim, nowMs: number): boolean {
     const channel = this.channels.find(claim.name);
-    return !channel || !isClaimNoted(channel, claim, nowMs) || this.messages.hasDue(claim.name, nowMs);
+    const hasDue = () => this.messages.hasDue(claim.name, nowMs, nowMs + claim.aheadMsMax);
+    return !channel || !isClaimNoted(channel, claim, nowMs) || hasDue();
   }
 
   claim(claims: readonly ChannelClaim[], nowMs: number, leaseMs: number): ClaimedMessage[] {
@@ -94,7 +95,8 @@ export class Queue {
   #claimOf(claim: ChannelClaim, nowMs: number, leaseMs: number): ClaimedMessage[] {
     const { name, owner } = claim;
     const channel = withClaim(this.channels.find(name) ?? newChannel(owner), claim, nowMs);
-    const due = this.messages.due(name, nowMs, claimable(channel, claim, nowMs));
+    const latestMs = nowMs + claim.aheadMsMax;
+    const due = this.messages.due(name, nowMs, latestMs, claimable(channel, claim, nowMs));
     const isEmpty = due.length === 0;
     this.channels.put(isEmpty ? channel : afterClaim(channel, claim, due.length, nowMs, leaseMs), name);
     return due.map((it) => {
@@ -125,7 +127,7 @@ export class Queue {
     const { channel: name, dueBeforeMs, nowMs, reason, limit, onlyIf } = burial;
     const channel = this.channels.find(name);
     if (!channel || !mayGiveUp(channel, burial)) return 0;
-    const due = this.messages.due(name, dueBeforeMs, limit);
+    const due = this.messages.due(name, dueBeforeMs, Number.MAX_SAFE_INTEGER, limit);
     for (const it of due) this.#bury(it, nowMs, reason);
     const isEmpty = this.messages.countWaiting(name) + this.messages.countDead(name) === 0;
     if (onlyIf !== 'failing' && isEmpty) this.channels.remove(name);

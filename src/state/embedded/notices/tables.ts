@@ -32,8 +32,9 @@ export function createMessageTable(db: Database) {
     'UPDATE notice_messages SET due_at_ms = ?, dead_at_ms = ?, record = ? WHERE id = ?',
   );
   const remove = db.prepare('DELETE FROM notice_messages WHERE id = ?');
-  const due = db.prepare(`SELECT * ${ofChannel} NULL AND due_at_ms <= ? ORDER BY due_at_ms, id LIMIT ?`);
-  const anyDue = db.prepare(`SELECT 1 AS one ${ofChannel} NULL AND due_at_ms <= ? LIMIT 1`);
+  const isDue = 'NULL AND (due_at_ms <= ? OR due_at_ms > ?)';
+  const due = db.prepare(`SELECT * ${ofChannel} ${isDue} ORDER BY due_at_ms, id LIMIT ?`);
+  const anyDue = db.prepare(`SELECT 1 AS one ${ofChannel} ${isDue} LIMIT 1`);
   const waiting = db.prepare(`SELECT count(*) AS held ${ofChannel} NULL`);
   const dead = db.prepare(`SELECT count(*) AS held ${ofChannel} NOT NULL`);
   const trimDead = db.prepare(`
@@ -71,8 +72,11 @@ export function createMessageTable(db: Database) {
       trimDead.run(record.channel);
     },
     remove: (id: string) => remove.run(id),
-    due: (channel: string, nowMs: number, limit: number) => due.all(channel, nowMs, limit).map(toStored),
-    hasDue: (channel: string, nowMs: number): boolean => anyDue.get(channel, nowMs) !== undefined,
+    /** Returns messages that were due at a time, and those that are due later than `latestMs`. */
+    due: (channel: string, nowMs: number, latestMs: number, limit: number) =>
+      due.all(channel, nowMs, latestMs, limit).map(toStored),
+    hasDue: (channel: string, nowMs: number, latestMs: number): boolean =>
+      anyDue.get(channel, nowMs, latestMs) !== undefined,
     countWaiting: (channel: string) => Number(waiting.get(channel)?.['held']),
     countDead: (channel: string) => Number(dead.get(channel)?.['held']),
     listDead({ owner, channel }: DeadFilter, page: Page): Paged<DeadMessage> {

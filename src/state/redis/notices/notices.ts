@@ -43,8 +43,8 @@ export function createRedisNotices({ connection, names: { notices: own } }: Link
     async claimMessages(claims, nowMs, leaseMs) {
       if (claims.length === 0) return [];
       const keys = [...shared, own.windows, own.windowEnds, ...claims.map(({ name }) => own.due(name))];
-      const args = claims.flatMap(({ name, owner, limit, intervalMs, burst, probingMin }) => [
-        ...[name, owner ?? '', limit, intervalMs, burst, probingMin],
+      const args = claims.flatMap(({ name, owner, limit, intervalMs, burst, probingMin, aheadMsMax }) => [
+        ...[name, owner ?? '', limit, intervalMs, burst, probingMin, aheadMsMax],
       ]);
       const bounds = [nowMs, leaseMs, claimNotedMs];
       const flat = (await connection.run(scripts.noticesClaim, keys, [...bounds, ...args])) as string[];

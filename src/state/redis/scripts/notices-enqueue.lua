@@ -10,6 +10,9 @@
 
 local messages, texts, channels, windows, windowEnds, ids = unpack(KEYS, 1, 6)
 local now, idsMax, tracesMax, windowsKeptMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+-- The clocks of nodes differ by less than this. A window that ends later than digest and skew was set by a
+-- clock that was ahead.
+local skewMs = 60000
 local i = 5
 local function take()
   i = i + 1
@@ -30,6 +33,7 @@ local function place(notice, ms, text)
   if not notice.isNew then return end
   redis.call('HSETNX', channels, 'owner ' .. name, owner)
   local endMs, isCollecting, last = string.match(redis.call('HGET', windows, window) or '', '^(%d+) ([01]) (.+)$')
+  if last and tonumber(endMs) - now > digestMs + skewMs then last = nil end
   local waiting = redis.call('ZCARD', queue)
   local standing = last and redis.call('ZSCORE', queue, last) and redis.call('HGET', messages, last)
   local message = standing and cjson.decode(standing)
