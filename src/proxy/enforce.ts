@@ -79,20 +79,22 @@ export function enforce(
   const { verdict } = call;
   const decided = decisionHeaders(gate.names, call.traceId, verdict);
   const ours = answerFields ? [...decided, ...answerFields] : decided;
+  const isRefused = verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL';
   let going: GoingCall | undefined;
   const refuse = (error: GatewayError): void => {
     going?.ended({ status: 0, code: error.code });
-    // A call that fails for a reason of ours was not let out.
-    const isOurs = problems[error.code].status === 503;
+    // A call that fails for a reason of ours was not let out, nor one to an address that DNS gave it.
+    const isOurs = problems[error.code].status === 503 || error.code === 'EGRESS_BLOCKED';
     const { reason_codes: reasons = [] } = error.extra;
     const isOfAnswer = reasons[0] === 'RESPONSE_BLOCKED';
+    if (!isRefused && !isOfAnswer) gate.answers.failed(call.identity.tenantId, call.traceId, error.code);
     const headers =
       isOurs || isOfAnswer
         ? refusalHeaders(gate.names, call.traceId, isOfAnswer ? reasons.join(',') : error.code)
         : decided;
     answerProblem(exchange, withTrace(error, call.traceId), headers);
   };
-  if (verdict.decision === 'DENY' || verdict.decision === 'REQUIRE_APPROVAL') {
+  if (isRefused) {
     refuse(toRefusal(gate, call));
     return;
   }

@@ -66,7 +66,9 @@ async function dial(
   try {
     return { call, upstream: await gate.upstream.connect(call.target), headers };
   } catch (error) {
-    return { error: withTrace(toGatewayError(error), call.traceId), headers };
+    const failure = toGatewayError(error);
+    gate.answers.failed(call.identity.tenantId, call.traceId, failure.code);
+    return { error: withTrace(failure, call.traceId), headers };
   }
 }
 

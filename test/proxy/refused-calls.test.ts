@@ -274,6 +274,32 @@ t.test('a host that nobody may go to is refused with a trace, and never resolved
   }
 });
 
+t.test('the trace of a call that was let out and got no answer says why', async (t) => {
+  const lab = await startLab(t, {
+    resolve: [
+      { host: 'inside.test.example', address: '169.254.169.254' },
+      { host: 'closed.test.example', address: '127.0.0.1', port: 1 },
+    ],
+  });
+  const { gateway } = lab;
+  for (const [host, status, decision, code] of [
+    ['inside.test.example', 403, 'DENY', 'EGRESS_BLOCKED'],
+    ['closed.test.example', 502, 'ALLOW', 'UPSTREAM_UNREACHABLE'],
+  ] as const) {
+    const { key, key_id: keyId } = await gateway.mint();
+    const fields = { host, 'proxy-authorization': basic(key) };
+    const reply = await request(gateway.proxyUrl, `http://${host}/x`, fields, '');
+    t.equal(reply.status, status, code);
+    t.equal(reply.headers['x-service-decision'], decision, `${code}: what was let out is told apart`);
+    const [{ trace_id: traceId }] = (await tracesOf(lab, keyId, 1)) as [{ trace_id: string }];
+    let shown: { response_scans?: readonly object[] } = {};
+    while (shown.response_scans === undefined)
+      shown = (await gateway.api('GET', `/v1/traces/${traceId}`, undefined, `Bearer ${gateway.adminSecret}`))
+        .body;
+    t.match(shown.response_scans, [{ failure: code }], code);
+  }
+});
+
 t.test('the trace of a refusal says what was asked, how large it was, and why it was refused', async (t) => {
   const lab = await startLab(t, {
     resolve: [{ host: 'slack.com', address: '127.0.0.1', port: 1 }],

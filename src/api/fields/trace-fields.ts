@@ -29,6 +29,7 @@ const answerScan = z
   .object({
     at: time,
     response_status: z.int().optional(),
+    failure: z.string().optional().describe('There was no answer: the code of the error that the agent got'),
     part: z.enum(['head', 'trailers']).optional().describe('Of the fields, where it is not of the content'),
     extent: z
       .enum(['whole', 'cut', 'crowded'])

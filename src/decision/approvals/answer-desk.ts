@@ -1,4 +1,4 @@
-import { toGatewayError } from '../../core/errors.ts';
+import { type ProblemCode, toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import type { Store } from '../../state/store.ts';
 import type { AnswerFinding } from '../answers/answer-findings.ts';
@@ -8,6 +8,11 @@ import type { AnswerFinding } from '../answers/answer-findings.ts';
  * log.
  */
 export const answersWaitingMax = 1000;
+/**
+ * The number above which no failure of a call is taken. An agent that calls a host in vain, again and again,
+ * leaves room for what was found in the answers to others.
+ */
+export const failuresWaitingMax = 100;
 
 /**
  * Keeps what was found in answers with the traces of their calls. Nobody waits for it. Scans go one after the
@@ -41,6 +46,11 @@ export function createAnswerDesk(
     }
   }
 
+  function take(tenantId: string, traceId: string, scan: string): void {
+    waiting += 1;
+    running = running.then(() => keep(tenantId, traceId, scan));
+  }
+
   return {
     /** Counts findings that no other part of the same answer had. */
     found(findings: Iterable<AnswerFinding>) {
@@ -52,8 +62,12 @@ export function createAnswerDesk(
         log.error({ trace_id: traceId, scan }, 'what was found in an answer was not kept');
         return;
       }
-      waiting += 1;
-      running = running.then(() => keep(tenantId, traceId, scan));
+      take(tenantId, traceId, scan);
+    },
+    /** Notes with the trace that a call which was let out got no answer. The agent and the metrics know it. */
+    failed(tenantId: string, traceId: string, code: ProblemCode) {
+      if (waiting >= failuresWaitingMax) return;
+      take(tenantId, traceId, JSON.stringify({ at: new Date().toISOString(), failure: code }));
     },
     /** Resolves when all that was taken is in the state, or keeping it was tried. */
     close: () => running,

@@ -1,6 +1,10 @@
 import t from 'tap';
 import { openLog } from '../../../src/core/log.ts';
-import { answersWaitingMax, createAnswerDesk } from '../../../src/decision/approvals/answer-desk.ts';
+import {
+  answersWaitingMax,
+  createAnswerDesk,
+  failuresWaitingMax,
+} from '../../../src/decision/approvals/answer-desk.ts';
 
 const log = openLog({ level: 'silent', file: null });
 
@@ -44,4 +48,26 @@ t.test('a state that fails does not stop the next one', async (t) => {
   for (const scan of ['bad', 'unknown', 'good']) desk.take('acme', 'trace', scan);
   await desk.close();
   t.strictSame(kept, ['unknown', 'good']);
+});
+
+t.test('calls without an answer leave room for what is found in answers', async (t) => {
+  const kept: string[] = [];
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const desk = createAnswerDesk(
+    {
+      async addResponseScan(_tenantId, _traceId, scan) {
+        await promise;
+        kept.push(scan);
+        return true;
+      },
+    },
+    log,
+  );
+  for (let i = 0; i < failuresWaitingMax + 10; i++) desk.failed('acme', 'trace', 'UPSTREAM_UNREACHABLE');
+  desk.take('acme', 'trace', 'found');
+  resolve();
+  await desk.close();
+  t.equal(kept.length, failuresWaitingMax + 1);
+  t.match(JSON.parse(kept[0] ?? ''), { at: /^\d{4}-/, failure: 'UPSTREAM_UNREACHABLE' });
+  t.equal(kept.at(-1), 'found');
 });

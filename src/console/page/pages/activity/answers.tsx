@@ -33,11 +33,13 @@ function Answer({ scan }: { scan: AnswerScan }) {
   return (
     <>
       <p class="answer">
-        {isWithheld(scan)
-          ? 'The agent did not get this answer'
-          : isRedacted(scan)
-            ? 'The agent got this answer without what was cut out'
-            : 'The agent got this answer'}
+        {scan.failure !== undefined
+          ? `There was no answer: ${reasonWord(scan.failure)}`
+          : isWithheld(scan)
+            ? 'The agent did not get this answer'
+            : isRedacted(scan)
+              ? 'The agent got this answer without what was cut out'
+              : 'The agent got this answer'}
         {reasons.length > 0 && ` (${reasons.join('; ')})`}.{' '}
         <span class="faint">
           {scan.response_status !== undefined && `Status ${scan.response_status} · `}
