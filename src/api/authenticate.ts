@@ -106,7 +106,10 @@ function asAdmin(gate: Gate, route: Route, text: string, { clientAddress, nowMs 
     entrance: 'api',
     reason: route.isForKeys ? 'malformed' : 'secret',
   });
-  throw invalidKey();
+  // It is said of every text, so that nobody learns which one is the admin secret.
+  throw route.isForKeys
+    ? new GatewayError('INVALID_KEY', `${invalidKey().message} The admin secret is no key.`)
+    : invalidKey();
 }
 
 /**

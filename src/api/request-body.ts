@@ -44,7 +44,10 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
   }
   const isYaml = type === 'application/yaml' || type === 'text/yaml' || type === 'application/x-yaml';
   if (isYaml ? !route.takesYaml : type !== '' && type !== 'application/json' && !type.endsWith('+json'))
-    throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send application/json.');
+    throw new GatewayError(
+      'UNSUPPORTED_MEDIA_TYPE',
+      route.takesYaml ? 'Send application/json or application/yaml.' : 'Send application/json.',
+    );
   if (isYaml && raw.length > yamlBytesMax) {
     throw new GatewayError(
       'PAYLOAD_TOO_LARGE',

@@ -2,6 +2,9 @@ import type { Command } from 'commander';
 
 /* Completes the help of commands, so that each ends with the same facts and leads to its parts alike. */
 
+const everywhere = `
+Everywhere: --json, --wide, --url <url>, --config <file>; "postern --help" explains them.`;
+
 const exitCodes = `
 Exit codes: 0 done, 1 refused or failed, 2 wrong usage, 3 something differs or was found (with --exit-code).`;
 
@@ -49,6 +52,7 @@ export function completeHelp(program: Command): void {
           .join('')
           .trimEnd()}`,
       );
+    if (command.commands.length === 0) command.addHelpText('after', everywhere);
     if (command.commands.length === 0 || command === program) command.addHelpText('after', exitCodes);
     for (const part of command.commands) complete(part);
   };

@@ -4,10 +4,15 @@ import { createReadStream } from 'node:fs';
 export async function readInput(file: string | undefined, bytesMax: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let bytes = 0;
-  for await (const chunk of file === undefined ? process.stdin : createReadStream(file)) {
-    bytes += chunk.length;
-    if (bytes > bytesMax) throw new Error(`${file ?? 'standard input'} has more than ${bytesMax} bytes.`);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of file === undefined ? process.stdin : createReadStream(file)) {
+      bytes += chunk.length;
+      if (bytes > bytesMax) throw new Error(`${file ?? 'standard input'} has more than ${bytesMax} bytes.`);
+      chunks.push(chunk);
+    }
+  } catch (error) {
+    // What fails when the file is open already does not name it.
+    throw Object.assign(error as Error, { path: file });
   }
   return Buffer.concat(chunks);
 }

@@ -51,7 +51,7 @@ function unknownKey(
   homes: NonNullable<DocumentKeys['homes']>,
 ): string {
   const near = nearest(key, valid);
-  if (near !== undefined) return `${shorten(key)}: did you mean ${near}?`;
+  if (near !== undefined) return `${shorten(key)} is not a key here; did you mean ${near}?`;
   const home = Object.entries(homes).find(([, keys]) => keys.includes(key));
   return home
     ? `${key} belongs in ${home[0]}`

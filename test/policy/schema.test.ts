@@ -121,7 +121,7 @@ t.test('mistakes are named with path, value and the nearest valid word', async (
     [
       withRule({ condition: { has_dataclass: ['PII'] } }),
       'rules[0].condition.has_dataclass',
-      /^has_dataclass: did you mean has_data_class\?$/,
+      /^has_dataclass is not a key here; did you mean has_data_class\?$/,
     ],
     [
       withRule({ match: { has_data_class: ['PII'] } }),

@@ -1,4 +1,4 @@
-import { nearestSuggestion } from '../../util/nearest.ts';
+import { nearest, nearestSuggestion } from '../../util/nearest.ts';
 import type { PolicyDocument, Rule, RuleCondition } from '../schema.ts';
 import type { KnownNames } from './known-names.ts';
 import { shorten } from './shorten.ts';
@@ -39,6 +39,8 @@ function* ofNames(
     yield `there is no channel of the kind ${kind}${nearestSuggestion(kind, channelKinds)}; nobody is notified`;
 }
 
+const knownMethods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'];
+
 function* ofMatch({ match, action, incident_severity: severity }: Rule): Generator<string> {
   const { tool_name: name, tool_names: names, url_patterns, repo_patterns = [], operations = [] } = match;
   if (name !== undefined && names?.includes(name) === false)
@@ -50,6 +52,13 @@ function* ofMatch({ match, action, incident_severity: severity }: Rule): Generat
   for (const pattern of action === 'ALLOW' ? repo_patterns : []) {
     if (!pattern.includes('/') && pattern !== '*')
       yield `${shorten(pattern)} allows the repository of this name in any organisation`;
+  }
+  for (const method of match.methods ?? []) {
+    if (method === '*') yield 'methods: * is the name of no method; left out, all of them count';
+    else if (!knownMethods.includes(method.toUpperCase())) {
+      const near = nearest(method, knownMethods, 1);
+      if (near !== undefined) yield `methods: there is no method ${shorten(method)}; did you mean ${near}?`;
+    }
   }
   for (const operation of operations) {
     if (/^method:(?:READ|WRITE|ADMIN)$/i.test(operation))

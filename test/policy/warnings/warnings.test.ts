@@ -156,6 +156,9 @@ t.test('rules that never hold, or hold for more than they seem to', async (t) =>
       'incident_severity has no effect on DENY; only OPEN_INCIDENT opens an incident',
     ],
     [{ incident_severity: 'HIGH', action: 'OPEN_INCIDENT' }, undefined],
+    [{ match: { methods: ['*'] } }, 'methods: * is the name of no method; left out, all of them count'],
+    [{ match: { methods: ['delte'] } }, 'methods: there is no method delte; did you mean DELETE?'],
+    [{ match: { methods: ['PROPFIND', 'get'] } }, undefined],
     [
       { match: { operations: ['method:WRITE'] } },
       'method:WRITE names an HTTP method; for READ, WRITE and ADMIN there is verbs',

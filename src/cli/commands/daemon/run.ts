@@ -34,7 +34,7 @@ export function addRun(program: Command): void {
 }
 
 const ownKey =
-  'postern: the program gets the key itself, which makes none for single runs: "postern key mint --permission scan --permission keys:ephemeral --permission keys:revoke --permission activity:read" makes one that does.';
+  'postern: the program gets the key of this shell. For a key of its own that ends with each run, and a count of its calls, make one by "postern key mint --permission scan --permission keys:ephemeral --permission keys:revoke --permission activity:read".';
 
 type Way = Pick<WayOut, 'url' | 'key' | 'variables'>;
 
@@ -121,6 +121,11 @@ async function wayThrough(gateway: Gateway | undefined, options: CommonOptions):
   return { way: { url, key, variables: variablesFor({ url, proxy, key, ca }) }, end: nothingToEnd };
 }
 
+function whyNot({ code, message }: NodeJS.ErrnoException): string {
+  if (code === 'ENOENT') return 'there is no such program';
+  return code === 'EACCES' ? 'it is no program, or you may not run it' : message;
+}
+
 /** Runs a command to its end. Returns its exit code, or 128 plus the signal's number as shells do. */
 function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
@@ -128,7 +133,7 @@ function runCommand([name = '', ...args]: readonly string[], variables: Variable
     // place where that lies.
     const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, POSTERN_CONFIG: ___, ...own } = process.env;
     const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
-    child.once('error', (error) => failed(new Error(`cannot run ${name}: ${error.message}`)));
+    child.once('error', (error) => failed(new Error(`cannot run ${name}: ${whyNot(error)}`)));
     child.once('exit', (code, signal) => done(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
       process.on(signal, () => child.kill(signal));
