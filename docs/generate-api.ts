@@ -38,7 +38,7 @@ Programs read it at \`GET /v1/openapi.json\`.
 - **Tenant**: a key acts for its tenant. The admin secret names one by \`tenant_id\`, in the query or in the body, unless there is only one.
 - **Errors** are problems (RFC 9457, \`application/problem+json\`) with a stable \`code\`: [policy reference](policy-reference.md#errors) lists them.
 - **Lists** answer \`{ items, next_cursor }\`; \`cursor\` in the query goes on from there.
-- **Fields** that are marked with * are required in a request, and always there in an answer.
+- **Fields** that are marked with * are required in a request, and always there in an answer. Those that an endpoint does not know are ignored, and \`X-Service-Ignored\` of the answer names the first ten.
 `;
 
 /** How deep objects inside of objects are shown. */

@@ -5,12 +5,21 @@ import { readYaml, type YamlMistake } from '../util/yaml.ts';
 import type { BodyBounds } from '../wire/server/collect.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
 import { invalid } from './fields/invalid.ts';
+import { ignoredFields } from './ignored-fields.ts';
 import type { Route } from './route.ts';
 
 /** Bytes of a body in YAML. Parsing them takes the event loop a tenth of a second at worst. */
 const yamlBytesMax = 32_768;
 
 const noBody = Buffer.alloc(0);
+
+/** A body or query as the schema reads it, and the names of what it has read past. */
+interface Parsed {
+  readonly value: unknown;
+  readonly ignored: readonly string[];
+}
+
+const nothing: Parsed = { value: undefined, ignored: [] };
 
 export const formType = 'application/x-www-form-urlencoded';
 
@@ -35,8 +44,8 @@ export function readRequestBody(exchange: Exchange, bounds: BodyBounds): Promise
  * Parses the body by the route's schema, as JSON by default, and as YAML or a form where the route takes it.
  * Throws where it is not valid.
  */
-export function parseBody(route: Route, raw: Buffer, contentType: string): unknown {
-  if (!route.body || (route.isBodyOptional && raw.length === 0)) return undefined;
+export function parseBody(route: Route, raw: Buffer, contentType: string): Parsed {
+  if (!route.body || (route.isBodyOptional && raw.length === 0)) return nothing;
   const type = (contentType.split(';')[0] ?? '').trim().toLowerCase();
   if (route.takesForm) {
     if (type !== formType) throw new GatewayError('UNSUPPORTED_MEDIA_TYPE', `Send ${formType}.`);
@@ -62,10 +71,12 @@ export function parseBody(route: Route, raw: Buffer, contentType: string): unkno
  * Parses the query by the route's schema. Throws VALIDATION_FAILED where a parameter stands there twice,
  * since nobody can tell which one counts.
  */
-export function parseQuery(route: Route, params: URLSearchParams): unknown {
-  if (params.size === 0 && !route.query) return undefined;
+export function parseQuery(route: Route, params: URLSearchParams): Parsed {
+  if (params.size === 0 && !route.query) return nothing;
   const fields = toFields(params);
-  return route.query ? validate(route.query, fields) : undefined;
+  return route.query
+    ? validate(route.query, fields)
+    : { value: undefined, ignored: ignoredFields(undefined, fields) };
 }
 
 function toFields(params: URLSearchParams): Record<string, string> {
@@ -109,8 +120,8 @@ function decode(raw: Buffer): string {
   }
 }
 
-function validate(schema: z.ZodType, value: unknown): unknown {
+function validate(schema: z.ZodType, value: unknown): Parsed {
   const result = schema.safeParse(value);
-  if (result.success) return result.data;
+  if (result.success) return { value: result.data, ignored: ignoredFields(schema, value) };
   throw invalid(result.error.issues.map((it) => ({ path: it.path.join('.'), message: inWords(it) })));
 }

@@ -82,6 +82,12 @@ export class RawAnswer {
     this.contentType = contentType;
     this.fields = fields;
   }
+
+  /** Returns the answer with further header fields. */
+  with(fields: readonly string[]): RawAnswer {
+    if (fields.length === 0) return this;
+    return new RawAnswer(this.status, this.body, this.contentType, [...this.fields, ...fields]);
+  }
 }
 
 /**
@@ -99,6 +105,13 @@ export class StreamedAnswer {
     this.contentType = contentType;
     this.pieces = pieces;
     this.fields = fields;
+  }
+
+  /** Returns the answer with further header fields. */
+  with(fields: readonly string[]): StreamedAnswer {
+    return fields.length === 0
+      ? this
+      : new StreamedAnswer(this.contentType, this.pieces, [...this.fields, ...fields]);
   }
 }
 

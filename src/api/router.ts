@@ -158,9 +158,10 @@ class Router {
   async #run(gate: Gate, asked: Asked): Promise<RawAnswer | undefined> {
     const { exchange, route, params, search, headers, caller, clientAddress, nowMs } = asked;
     const searchParams = search === undefined ? noParams : new URLSearchParams(search);
-    const query = parseQuery(route, searchParams);
+    const { value: query, ignored: inQuery } = parseQuery(route, searchParams);
     const room = this.#roomOf(gate, exchange, caller);
-    const { raw, body } = await receive(gate, route, { exchange, headers, room }, caller, nowMs);
+    const { raw, body, ignored } = await receive(gate, route, { exchange, headers, room }, caller, nowMs);
+    const told = fieldsTelling(gate, caller, [...inQuery, ...ignored]);
     const named = namedIn(searchParams, body);
     // Another node may have registered the tenant.
     if (caller.kind === 'admin' && named !== undefined) await gate.tenants.learn(named);
@@ -171,10 +172,11 @@ class Router {
       const answered = await route.handle({ ...request, tenantId, namedTenant: named });
       if (answered instanceof StreamedAnswer) {
         // The request keeps its place within the bounds until the last piece is out.
-        await sendStream(exchange.answer, answered, signal());
+        await sendStream(exchange.answer, answered.with(told), signal());
         return undefined;
       }
-      const whole = answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
+      const made = answered instanceof RawAnswer ? answered : RawAnswer.of(route.status ?? 200, answered);
+      const whole = made.with(told);
       const holder = caller.kind === 'key' ? caller.key.keyId : caller.kind;
       this.#unread.hold(exchange.answer, holder, whole.body.length);
       return whole;
@@ -208,9 +210,9 @@ async function receive(
   { exchange, headers, room }: Receiving,
   caller: Caller,
   nowMs: number,
-): Promise<{ raw: Buffer; body: unknown }> {
+): Promise<{ raw: Buffer; body: unknown; ignored: readonly string[] }> {
   if (caller.kind === 'key' && exchange.method !== 'GET') await checkReplay(gate, caller.key, headers, nowMs);
-  if (!route.body) return { raw: noBody, body: undefined };
+  if (!route.body) return { raw: noBody, body: undefined, ignored: [] };
   const bytesMax = (url?: string): number => describedBytesMaxOf(gate, route, caller, url);
   const inBase64 = (bytes: number): number => (route.takesBase64 ? Math.ceil((bytes * 4) / 3) : bytes);
   const timeoutMs =
@@ -218,11 +220,22 @@ async function receive(
   const raw = await readRequestBody(exchange, { bytesMax: inBase64(bytesMax()), room, timeoutMs });
   const begun = route.describesCall ? bytesMax(urlAtBeginning(raw)) : bytesMax();
   if (raw.length > inBase64(begun)) throw tooLarge(raw.length, begun);
-  const body = parseBody(route, raw, headers['content-type'] ?? '');
+  const { value: body, ignored } = parseBody(route, raw, headers['content-type'] ?? '');
   const most = route.describesCall ? bytesMax(textAt(body, 'url')) : begun;
   if (raw.length > (textAt(body, 'body_encoding') === 'base64' ? inBase64(most) : most))
     throw tooLarge(raw.length, most);
-  return { raw, body };
+  return { raw, body, ignored };
+}
+
+/**
+ * Returns the header field that tells a caller which members of its request were ignored, such as a misspelt
+ * restriction of a key; none where there were none.
+ */
+function fieldsTelling(gate: Gate, caller: Caller, ignored: readonly string[]): string[] {
+  if (ignored.length === 0) return [];
+  const tenantId = caller.kind === 'key' ? caller.identity.tenantId : '';
+  const shown = ignored.map((name) => encodeURIComponent(gate.safeName(tenantId, name).toWellFormed()));
+  return [gate.names.ignored, shown.join(', ')];
 }
 
 /** Returns the error with texts that are safe to show. They quote the request, which may have a secret. */

@@ -6,6 +6,8 @@ export interface HeaderNames {
   readonly traceId: string;
   readonly reasons: string;
   readonly approvalId: string;
+  /** Members of a request to the API that nobody has read. */
+  readonly ignored: string;
   /** Lower-case beginning of request headers that are read and removed: `x-service-`. */
   readonly requestPrefix: string;
 }
@@ -16,6 +18,7 @@ export function headerNames(word: string): HeaderNames {
     traceId: `X-${word}-Trace-Id`,
     reasons: `X-${word}-Reasons`,
     approvalId: `X-${word}-Approval-Id`,
+    ignored: `X-${word}-Ignored`,
     requestPrefix: `x-${word.toLowerCase()}-`,
   };
 }
