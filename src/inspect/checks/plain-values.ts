@@ -78,6 +78,8 @@ const kinds = either([
    * `90days`.
    */
   /^(?:(?:scram-)?sha-?\d{1,3}|md5|base(?:32|58|64)|bcrypt|argon2(?:id?|d)?|pbkdf2(?::sha-?\d{1,3})?|pkcs-?\d{1,2}|utf-?8|oauth2?|ed25519|x509|x86[_-]64|i[3-6]86|aarch64|[a-z]{2}\d{3}|\d{1,4}(?:-?(?:char(?:acter)?|day|bit|byte|hour|minute|digit|month|year|letter)s?)?)(?:-[a-z]{2,24}){0,3}$/i,
+  /** Matches several algorithms in one: `PBKDF2-HMAC-SHA256`, `SHA-512/SHA-256/MD5`. */
+  /^(?:(?:PBKDF2|HMAC|SHA-?\d{1,3}|MD5|AES-?\d{0,3}|bcrypt|scrypt|argon2i?d?)(?:[-/_+]|$)){2,8}$/i,
   /** Matches a shell's message for a missing variable: `${DB_PASSWORD:?required}`. */
   /^\?[A-Za-z_]{1,64}$/,
   /**
@@ -98,10 +100,10 @@ const kinds = either([
   /^(?:(?:[\da-f]{1,4}:){0,7}|:):(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i,
   /** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or such a line of a number. */
   /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i,
-  /** Matches a scoped name of C++, Perl, Ruby or Rust: `Win32::GetCwd`, `Digest::MD5.hexdigest`. */
-  /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}(?:\.[a-z_]\w{0,40}){0,3}$/,
-  /** Matches a VMS device with its folder, or a symbol by name: `:RF10:[UTIL]`, `:key:`. */
-  /^:[A-Za-z][\w+-]{1,24}:(?:\[[A-Z.]{1,40}\])?$/,
+  /** Matches a scoped name of C++, Perl, Ruby or Rust, perhaps called: `Win32::GetCwd`, `Digest::MD5.hexdigest`. */
+  /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}(?:\.[a-z_]\w{0,40}){0,3}(?:\(@[a-z_]{1,40}(?:\[:[a-z_]{1,40}\]?)?\)?)?$/,
+  /** Matches a VMS device with its folder, a symbol, or a class: `:RF10:[UTIL]`, `:key:`, `:TkSymbol2Token`. */
+  /^:[A-Za-z][\w+-]{1,24}:(?:\[[A-Z.]{1,40}\])?$|^:(?:[A-Z][a-z]{1,16}\d?){2,5}$/,
   /** Matches a directive of the C preprocessor. */
   /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/,
   /** Matches the name of a resource of Google Cloud, such as a stored secret (https://google.aip.dev/122). */
@@ -111,10 +113,10 @@ const kinds = either([
   /** Matches a negated variable, a concatenation or a path with a variable in Perl or PHP: `!$pass`. */
   /^!{1,2}\$[A-Za-z_]{1,40}$|^\/\$\{?[A-Za-z_]{1,40}\}?(?:[/.]|$)|^(?:\.|(?:[\w.-]{1,64}\/){1,8})\$\{?[A-Za-z_]/,
   /**
-   * Matches a coder by the names that it is called with: `Base64.getEncoder.encodeToString`. Any other words
+   * Matches a coder by the names that it is called with: `Base64.getEncoder.encodeToString`, `b64.StdEncoding`. Any other words
    * could be a secret of letters.
    */
-  /^base(?:32|58|64)(?:\.(?:get|to|from|url|std|mime|raw|string|bytes|text|without|with|padding|encod(?:er?|ing)|decod(?:er?|ing))+){1,3}$/i,
+  /^b(?:ase)?(?:32|58|64)(?:\.(?:get|to|from|url|std|mime|raw|string|bytes|text|without|with|padding|encod(?:er?|ing)|decod(?:er?|ing))+){1,3}$/i,
   /** Matches a number in a list of Rust, an element, and a number of bits: `[2u8`, `buffer[2`, `random_32b`. */
   /^[a-z]{0,10}\[\d{1,3}(?:[ui]\d{1,2})?$|^[a-z]{2,10}_\d{1,3}b(?:its?|ytes?)?$/,
   /** Matches a pointer in Go or C, a macro of Rust, a rule of a grammar: `*password`, `vec![]`, `1*SAFE`. */
@@ -124,7 +126,7 @@ const kinds = either([
   /** Matches a member of an element in C, and one that may be missing: `arg[0].len`, `options?.password`. */
   /^[a-z_]\w{0,24}(?:\[(?:\d{0,3}|[a-z])\](?:\.|->)|\?\.)[a-z_][A-Za-z_]{0,24}(?:\??\.[a-z_][A-Za-z_]{0,24}){0,2}$/,
   /** Matches an annotation of Java, and a short number of C: `@BeforeEach`, `0x52e`. */
-  /^@(?:(?:Before|After)(?:Each|All|Class)?|Test|Override|Autowired|Inject|Bean|Mock|Nullable|NotNull|NonNull|Value|Column)$|^0x[\dA-Fa-f]{1,4}$|^0x[\dA-Fa-f]{1,8}[uUlL]{1,3}$/,
+  /^@(?:(?:Before|After)(?:Each|All|Class)?|Test|Override|Autowired|Inject|Bean|Mock|Nullable|NotNull|NonNull|Value|Column)$|^0x[\dA-Fa-f]{1,5}$|^0x[\dA-Fa-f]{1,8}[uUlL]{1,3}$/,
   /** Matches a commit by its address, as changelogs have it. */
   /^(?:[\w.-]{1,40}\/){0,3}commits?\/(?:[\da-f]{7,10}|[\da-f]{40})$/,
   /** Matches a model of Amazon Bedrock: `anthropic.claude-3-haiku-20240307-v1:0`. */
@@ -133,8 +135,8 @@ const kinds = either([
   /^(?:[a-z]{2,12}[-_]){1,6}(?:[a-z]{2,12}|[\da-f]{1,12})\.(?:json|ya?ml|pem|crt)$/,
   /** Matches a version that is called final: `1.6.2.RELEASE`. */
   /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/,
-  /** Matches a variable of an object in Ruby, and its members: `@user.password`. */
-  /^@{1,2}(?=[a-z_.]{0,40}(?:pass|secret|token|key|user))[a-z_]{2,40}(?:\.[a-z_]{2,40}){0,3}$/,
+  /** Matches a variable of Ruby or SQL, its members and elements: `@user.password`, `@Password`, `@options[:pwd]`. */
+  /^@{1,2}(?=[a-z_.[:]{0,40}(?:pass|secret|token|key|user|pwd))[a-z_]{2,40}(?:\.[a-z_]{2,40}){0,3}(?:\[:[a-z_]{2,40}\]?)?$|^@(?:[A-Z][a-z]{2,16}){0,4}(?:Password|Secret|Token|Key)(?:[A-Z][a-z]{1,16}){0,3}$/,
   /** Matches a time in Ruby: `5.days`. */
   /^\d{1,4}\.(?:second|minute|hour|day|week|month|year)s?$/,
   /** Matches a sum of variables, or a negated one with a member behind it: `pwd+salt`, `!authstatus->done`. */
@@ -142,17 +144,37 @@ const kinds = either([
   /** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `*v1.Secret`. */
   /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|\*){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$|^[A-Z][A-Za-z]{2,24}\[[A-Za-z_]{1,24}\]$/,
   /** Matches a stressed word of Markdown: `**highly**`, `*present*.`. */
-  /^\*{1,2}[A-Za-z]{2,24}\*{0,2}[.,;:!]?$/,
+  /^\*{1,2}[A-Za-z]{2,24}[.,;:!]?\*{0,2}[.,;:!]?$/,
   /** Matches a kind of files, a file in a folder, and an option: `*.pkpass`, `gdb/x-64.exp:`, `--with-x=`. */
   /^\*\.[a-z\d]{1,10}$|^(?:[\w.+-]{1,64}\/){1,6}[\w.+-]{1,64}\.(?:exp|cc?|cpp|h|py|go|rs|[jt]sx?|rb|java|sh|json|ya?ml|toml|md|txt|xml|html?):?$|^--[a-z]{2,24}(?:-[a-z]{2,24}){0,4}(?:=|$)/,
   /** Matches algorithms of JSON web tokens (RFC 7518) and TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-SHA256`. */
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/,
+  /** Matches a place in a document, and an element of a page by its words: `#/components/x`, `#txt-box-password`. */
+  /^#(?:\/[A-Za-z$]{1,60}){2,8}$|^#[a-z]{2,20}(?:[-_][a-z]{2,20}){1,4}$/,
+  /** Matches what tools that try passwords put one for, and a query: `^PASS^`, `COMBO00:COMBO01`, `?id=1`. */
+  /^\^[A-Z]{3,8}\^$|^(?:COMBO|FILE)\d\d(?::(?:COMBO|FILE)\d\d)?$|^\?[a-z]{1,12}=\d{1,6}\/\*/,
+  /** Matches a link of Markdown whose last word stands before it: `Security](#v62-password)`. */
+  /^[A-Za-z]{1,32}\]\(#(?:[a-z\d]{1,16}-){1,12}[a-z]{1,24}\)?$/,
+  /** Matches the name of the next variable of a list without values: `encrypted_0d22c88004c9_key=`. */
+  /^[A-Za-z]{2,24}(?:_[A-Za-z\d]{1,16}){0,6}_(?:key|iv|id|url|user|username|password|secret|token|name|host)=$/i,
+  /** Matches a rule of LDAP by its number, and a type of Python: `2.5.13.18:=`, `Union[None,`. */
+  /^\d(?:\.\d{1,6}){3,10}(?::=.{0,4})?$|^(?:Union|Optional|List|Dict|Literal|Annotated)\[[A-Za-z]{0,24},?$/,
+  /** Matches a member of a class that code assigns: `DateTime.UtcNow;`. */
+  /^(?:[A-Z][a-z]{1,16}){1,4}(?:\.(?:[A-Z][a-z]{1,16}){1,4}){1,3};$/,
+  /** Matches a name of three words or more, one of them for a secret, and a digit: `forgottenPasswordAnswer1`. */
+  /^[A-Za-z][a-z]{2,16}(?:[A-Z][a-z]{2,16}){2,8}V?\d$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)\w{1,60})/,
+  /** Matches a member of what may be missing, and of the object itself: `PasswordUnlock?.Salt`, `self.rsa512jwk`. */
+  /^[A-Za-z_]{1,60}[?!]\.[A-Za-z_]{1,40}$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)[A-Za-z_]{0,40}[?!]\.\w{1,40})|^(?:self|this)\.[a-z_]{2,24}\d{0,4}[a-z_]{0,16}$/,
+  /** Matches the subject of a mail whose words are encoded (RFC 2047). */
+  /^Subject:? ?=\?[\w-]{3,16}\?[BQbq]\?/,
+  /** Matches a variable between two texts that code joins: `+expected1+`. */
+  /^\+[a-z_]{2,24}\d{0,2}\+$/,
 ]);
 
 /** Matches what stands anywhere in a value. */
 const parts = either([
   /** Matches a part of a regular expression: a negated class, or a group with a name or a condition. */
-  /\[\^|^\^?\(\?(?:P?<|[:=!])/,
+  /\[\^|^\^?\(\?(?:P?<|[:=!])|\[A-Za-z0-9[^\]]{0,8}\][+*{]/,
   /**
    * Matches a value of which a manual leaves out the middle, and the shown head of a JSON web token:
    * `JlKBx9za9667qe4(...)xHSwRv6J`, `eyJhbGciOiJI...`.

@@ -85,7 +85,7 @@ export const isRandom: SecretCheck = (text) =>
   ((isMixed(text) && (isHex.test(text) || randomBits(text) >= 0)) || hasRandomOrder(text));
 
 const base64 = /^[0-9A-Za-z+/]{6,256}={0,2}$/;
-const words = /^[A-Za-z]{3,}(?:[ :_-][A-Za-z]{3,})*:?$/;
+const words = /^[A-Za-z]{3,}(?:[ :_-][A-Za-z]{3,})*:?$|^[A-Za-z]{1,16}(?: [A-Za-z]{1,16}){2,}[.!?]?\n?$/;
 
 const jsonSigns = /[{}[\]",: ]+/g;
 

@@ -91,11 +91,11 @@ const parts: Readonly<Record<string, string>> = {
   /** Matches "… for the router" behind the noun. */
   'of-what': asBytes(
     '(?: (?:for |of |to |on |in |at |from |für |fur |de |di |du |do |da |des |der |vom |zum |zur |pour |para |del |dos |das |della |dello |per |voor |van |' +
-      'dla |od |от |для |till |för |på )[^\\n:=]{1,40}?)?',
+      'dla |od |k |ke |от |для |till |til |för |på )[^\\n:=]{1,40}?)?',
   ),
   /** Matches what stands between a noun and its value in a sentence. */
   'said-is': asBytes(
-    '(?: (?:is |is:|was |lautet |lautet:|ist |ist:|est |est:|es |es:|è |è:|é |é:|är |är:|er |jest |now |set to |changed to |reset to )|' +
+    '(?: (?:is |is:|was |lautet |lautet:|ist |ist:|est |est:|es |es:|è |è:|é |é:|är |är:|er |jest |je |now |set to |changed to |reset to )|' +
       " ?[:=](?!-)(?: it(?:'|’)s)?|：|是|为|為|は)",
   ),
   /**

@@ -13,14 +13,14 @@ const texts = packagedWords('published-examples.txt');
 
 /** Matches a word for a password and some digits: `secret1`, `P4ssword`, `my-password123`. */
 const wordForPassword =
-  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#]ss?(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}[!=]?|1234)$/i;
+  /^(?:(?:my|your|the|our|some|a|an|any|new|old|test|user|auth|root|admin|super|very|strong|secure|access|refresh|bearer|session|api|client|id|top|db|default|example|sample|fake|dummy|bad|wrong|weak|not|expired|invalid)[-_ ]?){0,2}(?:p[a4@#][s5$]{1,2}(?:w[o0]r[dt]|wd|phrase|code|w)?|pwd?|kennwort|mot-?de-?passe|contrase(?:ñ|n)a|senha|wachtwoord|parola|has[lł]o|l[oö]senord|adgangskode|salasana|s[e3]cr[e3]t|t[o0]k[e3]n|changeit|changeme|letmein|qwerty|swordfish|opensesame|hunter|foobar|foo|bar|baz)s?[-_ ]?(?:h[e3]r[e3]|h34r|word|value|test|example)?[-_ ]?(?:\d{0,3}[!=]?|1234)$/i;
 
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123@`), a repeated word, `test1234`, the mask `[secure]`. */
+/** Matches letters and digits in order (`abc123@`), a repeated word, `test1234`, `P@ssw0rd1234!`, the mask `[secure]`. */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_@]?123\d{0,3}[!@#$]?$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello123$/i;
+  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_@]?123\d{0,3}[!@#$]?$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello[-_ ]?(?:world)?\d{0,3}!?$|^p[a4@][s5$]{2}w[o0]rd1234!$/i;
 
 /**
  * The least number of characters in alphabetical order, and the most others. With these no other character

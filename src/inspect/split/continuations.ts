@@ -217,7 +217,13 @@ function grow(
 const textOf = (bytes: Buffer, { start, end }: Span): string =>
   bytes.toString('latin1', start, Math.min(end, start + secretBytesMax + 1));
 
-const isSlice = (text: string): boolean => looksRandom(text) || randomBits(text) >= pieceBitsMin;
+/** The rarity, in bits, up to which a text is made of words, whatever capitals it has: `startsWith`. */
+const wordBitsMax = -6;
+
+const isSlice = (text: string): boolean => {
+  const bits = randomBits(text);
+  return bits >= pieceBitsMin || (bits > wordBitsMax && looksRandom(text));
+};
 
 /** Tells whether pieces look like slices of a token. Names and words behind its beginning do not. */
 function areSlices(pieces: readonly Piece[], spans: readonly Span[]): boolean {

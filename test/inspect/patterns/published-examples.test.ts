@@ -45,6 +45,7 @@ const examples = {
   'names of variables in base64': 'Authorization: Basic Q0xJRU5UX0lEOkNMSUVOVF9TRUNSRVQ=',
   'short credentials that say what they are': 'Authorization: Basic YmFyOmZvbw==',
   'a password of tests': "{ username: 'testuser', password: 'Test1234!' }",
+  'a password of manuals': 'admin_password = "P@ssw0rd1234!"',
   'credentials of RFC 7617 in a form': 'Authorization%3A+Basic+QWxhZGRpbjpvcGVuIHNlc2FtZQ%3D%3D',
   'a public token of Mapbox':
     "accessToken = 'pk.eyJ1IjoiZXhhbXBsZXMiLCJhIjoiY2p0MG01MXRqMW4ifQ.zA2W0IkI0c6KaAhJfk9bWg'",

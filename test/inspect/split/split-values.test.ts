@@ -345,6 +345,11 @@ const apart: { name: string; text: string; finds: number }[] = [
     finds: 0,
   },
   {
+    name: 'a word whose length completes a made-up token',
+    text: JSON.stringify({ title: 'ghp_FakeSeederToken4DevOrg2026', uris: [{ match: 'startsWith' }] }),
+    finds: 0,
+  },
+  {
     name: 'names of columns behind a short prefix',
     text: JSON.stringify([
       't1.col1',
