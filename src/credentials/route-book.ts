@@ -98,7 +98,7 @@ export class RouteBook {
       if (known === undefined || toGatewayError(error).code !== 'STATE_UNAVAILABLE') throw error;
       return known;
     };
-    return orElse(() => after(this.#store.routeOwner(prefix), noted), recalled);
+    return orElse(() => after(this.#store.routeOwner(prefix, this.#owners.get(prefix)), noted), recalled);
   }
 
   #unsealed(stored: StoredRoute): string | undefined {

@@ -16,9 +16,9 @@ export interface RouteStore {
   removeRoute(tenantId: string, prefix: string, audit: AuditEvent): Promise<boolean>;
   /**
    * Returns the tenant that has the prefix, or had it last; undefined where nobody has. `routesOf` that tenant
-   * is then as new as this.
+   * is then as new as this. It takes less time with the tenant that was returned last.
    */
-  routeOwner(prefix: string): MaybePromise<string | undefined>;
+  routeOwner(prefix: string, lastOwner?: string): MaybePromise<string | undefined>;
   /**
    * Returns the routes by prefix as of the tenant's last `admit` or `routeOwner`. It is the same map until one
    * of them changes.

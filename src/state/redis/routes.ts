@@ -109,10 +109,13 @@ export function createRedisRoutes(link: Link): RouteStore {
         return true;
       }),
 
-    async routeOwner(prefix) {
-      const tenantId = await claims.ownerOf(prefix);
-      // A call finds its route before `admit` tells of a change, and a route that it does not find admits nothing.
-      if (tenantId !== undefined) await revisions.ask(tenantId, 'routes');
+    async routeOwner(prefix, lastOwner) {
+      const hear = async (tenantId: string | undefined): Promise<void> => {
+        if (tenantId !== undefined) await revisions.ask(tenantId, 'routes');
+      };
+      // A call finds its route before `admit` tells of a change. Both questions go out in one flight.
+      const [tenantId] = await Promise.all([claims.ownerOf(prefix), hear(lastOwner)]);
+      if (tenantId !== lastOwner) await hear(tenantId);
       return tenantId;
     },
     routesOf: revisions.follow('routes', read),

@@ -64,7 +64,7 @@ export const nodes: SuitePart = async (t, { store, hints, ...lab }) => {
     t.equal(await other.routeOwner(prefix), tenantId);
     t.same((await other.routesOf(tenantId)).get(prefix), replaced);
     await store.removeRoute(tenantId, prefix, acme.event());
-    t.equal(await other.routeOwner(prefix), tenantId, 'as the last one that had it');
+    t.equal(await other.routeOwner(prefix, tenantId), tenantId, 'as the last one that had it');
     t.equal((await other.routesOf(tenantId)).size, 0);
 
     const child = await acme.key({ type: 'ephemeral', parentKeyId: key.keyId });

@@ -63,7 +63,7 @@ export const routes: SuitePart = async (t, { store, hints: _, ...lab }) => {
     t.equal((await seen()).size, 0, 'gone from the next call on');
     t.equal(await store.removeRoute(tenantId, prefix, event('route.deleted')), false);
     await store.addRoute(routeOf(other.tenantId, prefix), other.event());
-    t.equal(await store.routeOwner(prefix), other.tenantId, 'another tenant may have it now');
+    t.equal(await store.routeOwner(prefix, tenantId), other.tenantId, 'another tenant may have it now');
     t.match(
       await store.verifyAudit(tenantId),
       { ok: true, entries: 1 + 4 },
