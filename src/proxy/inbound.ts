@@ -12,6 +12,7 @@ import { GatewayError, toGatewayError } from '../core/errors.ts';
 import { newTraceId } from '../core/ids.ts';
 import type { Log } from '../core/log.ts';
 import { parseTarget, type Target } from '../core/target.ts';
+import type { Injection } from '../credentials/injection.ts';
 import { bodyBytesMaxOf } from '../decision/body-limit.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { rejectEarly } from '../decision/reject-early.ts';
@@ -271,8 +272,16 @@ async function judge(
   const decided = await gate.inspect(classify(call) ?? call);
   const stands = gate.routes.stands(route);
   if (!(stands instanceof Promise ? await stands : stands)) throw changedMeanwhile();
+  // A token may be long in coming, and the route may be another one by then.
+  const ifStanding = async (injection: Injection | undefined): Promise<Injection | undefined> => {
+    if (!(await gate.routes.stands(route))) throw changedMeanwhile();
+    return injection;
+  };
   enforce(gate, decided, exchange, {
-    findCredential: (it) => gate.credentials.forRoute(it, route),
+    findCredential(it) {
+      const found = gate.credentials.forRoute(it, route);
+      return found instanceof Promise ? found.then(ifStanding) : found;
+    },
     route,
     standing,
     further,

@@ -255,6 +255,27 @@ t.test('a credential that is revoked while its token is fetched is not sent', as
   t.same(lab.sent(), []);
 });
 
+t.test('a call is not sent by a route that is deleted while its token is fetched', async (t) => {
+  const asked = Promise.withResolvers<void>();
+  const go = Promise.withResolvers<void>();
+  const lab = await startTokenLab(t, {
+    async answer(response, nth) {
+      asked.resolve();
+      await go.promise;
+      giveToken(response, nth);
+    },
+  });
+  const { controlUrl, key } = lab.gateway;
+  const made = { tenant_id: 'acme', prefix: 'gone', upstream: 'https://api.test.example', credential: 'bot' };
+  t.equal((await lab.admin('POST', '/v1/inbound-routes', made)).status, 201);
+  const call = fetch(`${controlUrl}/inbound/gone/x`, { headers: { authorization: `Bearer ${key}` } });
+  await asked.promise;
+  t.equal((await lab.admin('DELETE', '/v1/inbound-routes/gone')).status, 200);
+  go.resolve();
+  t.equal((await call).status, 404);
+  t.same(lab.sent(), []);
+});
+
 t.test('a reload fetches anew', async (t) => {
   const lab = await startTokenLab(t);
   t.equal((await lab.call('/x')).status, 200);

@@ -1,4 +1,5 @@
 import type { SessionRecord } from '../port/sessions.ts';
+import { clockSkewMs } from './clock-skew.ts';
 
 /**
  * How long a session may be unused before it ends. In any case it ends `sessionLifeMs` after it was opened.
@@ -15,8 +16,9 @@ export const sessionsMax = 200;
 export const idleEndOf = ({ seenAtMs, createdAtMs }: SessionRecord): number =>
   Math.min(seenAtMs + sessionIdleMs, createdAtMs + sessionLifeMs);
 
+/** Tells whether a session has ended. One that was used in the future has: a clock was set back meanwhile. */
 export const hasSessionEnded = (session: SessionRecord, nowMs: number): boolean =>
-  nowMs >= idleEndOf(session);
+  nowMs >= idleEndOf(session) || session.seenAtMs - nowMs > clockSkewMs;
 
 /**
  * Returns the sessions that end when `added` is: those that have ended and, beyond the bounds, those unused

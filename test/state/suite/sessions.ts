@@ -57,6 +57,15 @@ export const sessions: SuitePart = async (t, { store, hints, ...lab }) => {
     t.match(await store.verifyAudit(other.tenantId), { ok: true, entries: 0 });
   });
 
+  await t.test('a session does not last longer because the clock is set back', async (t) => {
+    const acme = await lab.tenant();
+    const { tenantId } = acme;
+    const session = sessionRecord(tenantId, { createdAtMs: noonMs + sessionLifeMs });
+    await store.addSession(session, acme.event({ kind: 'session.opened' }));
+    t.same(await store.listSessions(tenantId, session.createdAtMs - 60_000), [session], 'another node');
+    t.same(await store.listSessions(tenantId, noonMs), []);
+  });
+
   await t.test('use keeps a session, though not for ever', async (t) => {
     const acme = await lab.tenant();
     const { tenantId } = acme;
@@ -116,7 +125,8 @@ export const sessions: SuitePart = async (t, { store, hints, ...lab }) => {
     t.ok(listed.every((it, at) => at === 0 || it.createdAtMs <= (listed[at - 1]?.createdAtMs ?? 0)));
     const late = sessionRecord(many.tenantId, { createdAtMs: noonMs + sessionLifeMs * 2 });
     await store.addSession(late, many.event());
-    t.same(await store.listSessions(many.tenantId, noonMs), [late], 'what has ended is gone');
+    t.same(await store.listSessions(many.tenantId, noonMs), [], 'what has ended is gone');
+    t.same(await store.listSessions(many.tenantId, late.createdAtMs), [late]);
   });
 
   await t.test('on whatever node a session is ended, no other one has it', async (t) => {
