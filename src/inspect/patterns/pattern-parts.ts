@@ -78,7 +78,7 @@ const parts: Readonly<Record<string, string>> = {
   password,
   /** Matches from the name of a password or secret to the value. */
   'named-password':
-    String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40})(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})` +
+    String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40})(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})(?![\w.\[-])` +
     '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
     String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
   'inside-quote': insideQuote,
