@@ -1,7 +1,8 @@
 import { kept } from '../../util/kept.ts';
 import { standsAt } from '../kernel/bytes.ts';
 import { mayBegin, nextOf } from '../patterns/alphabet.ts';
-import { beginsToken, isOfWords, missingOf, partialSecretEnd } from '../patterns/partial-secret.ts';
+import { beginsToken, isOfWords, missingOf, PieceEnds } from '../patterns/partial-secret.ts';
+import { type FirstRun, RunEnds } from '../patterns/run-ends.ts';
 import type { PartialSecret } from './found.ts';
 import type { PatternSearch } from './pattern-search.ts';
 import type { SearchBudget } from './search-budget.ts';
@@ -17,6 +18,7 @@ const placesMax = 64;
 interface Place {
   readonly use: Use;
   readonly start: number;
+  readonly turn: number;
 }
 
 /**
@@ -24,16 +26,21 @@ interface Place {
  * at many places in a row, since it is faster while it is in the processor's caches.
  */
 export class AnchorSearch {
-  /** The first `partialSecretsMax` beginnings of secrets that were found, in the order of the text. */
-  readonly partialSecrets: PartialSecret[] = [];
-  /** The place from which on no beginning of a secret counts, since there are enough before it. */
-  #cutBefore = Number.POSITIVE_INFINITY;
+  /** The first `partialSecretsMax` beginnings of secrets that were found, with their turns. */
+  readonly #cuts: { readonly secret: PartialSecret; readonly turn: number }[] = [];
+  /** The turn of the last of them, where there are so many. */
+  #lastTurn = Number.POSITIVE_INFINITY;
   readonly #placesOf = new Map<SearchRule, Place[]>();
   readonly #patterns: PatternSearch;
   readonly #bytes: Buffer;
+  #pieces: PieceEnds | undefined;
   readonly #budget: SearchBudget;
   readonly #room: SearchPlan['room'];
   #isRoomClear = false;
+  /** The first runs of the rule that is tried, the end of the last one, and of the last without a match. */
+  #runs: RunEnds | undefined;
+  #runEnd = -1;
+  #failedEnd = -1;
 
   constructor(room: SearchPlan['room'], bytes: Buffer, budget: SearchBudget, patterns: PatternSearch) {
     this.#room = room;
@@ -42,10 +49,16 @@ export class AnchorSearch {
     this.#patterns = patterns;
   }
 
+  /** The first beginnings of secrets that were found. */
+  get partialSecrets(): PartialSecret[] {
+    return this.#cuts.map(({ secret }) => secret);
+  }
+
   /** Adds a place, where the pattern will be tried. Places come roughly in order. */
   add(use: Use, start: number): void {
     const places = kept(this.#placesOf, use.rule, (): Place[] => []);
-    if (places.push({ use, start }) === placesMax) this.#tryAt(places);
+    const turn = this.#patterns.takeTurn();
+    if (places.push({ use, start, turn }) === placesMax) this.#tryAt(places);
   }
 
   tryAll(): void {
@@ -53,51 +66,71 @@ export class AnchorSearch {
   }
 
   #tryAt(places: Place[]): void {
+    this.#runs = undefined;
+    this.#failedEnd = -1;
     for (const place of places) if (this.#budget.isComplete) this.#try(place);
     places.length = 0;
   }
 
-  #try({ use, start }: Place): void {
+  #try({ use, start, turn }: Place): void {
     const { rule, exact } = use;
     if (exact && !standsAt(this.#bytes, exact, start)) return;
     const mayMatch = mayBegin(rule.detector.head, this.#bytes, start);
     if (!mayMatch && !rule.mayBeCut) return;
     if (this.#isInsideMatch(rule, start) || this.#budget.isOverAtAttempt()) return;
     const patterns = this.#patterns;
+    patterns.turn = turn;
     const offset = Math.max(0, start - rule.detector.bounds.behindMax);
     const match =
       !mayMatch || patterns.isKnownIn(rule, start, start) ? null : this.#matchAt(rule, offset, start);
     if (match !== null) this.#noteMatch(rule, start + match[0].length, patterns.accept(rule, match, offset));
-    else if (rule.mayBeCut && start < this.#cutBefore) this.#noteCut(use, start);
+    else if (rule.mayBeCut && turn < this.#lastTurn) this.#noteCut(use, start);
   }
 
   /**
    * Returns the match that begins at `start`, found in the text from `offset` on; null where there is none.
    */
   #matchAt(
-    { regex, detector: { alphabet, core, bounds } }: SearchRule,
+    { regex, detector: { alphabet, core, bounds, firstRun } }: SearchRule,
     offset: number,
     start: number,
   ): RegExpExecArray | null {
     if (nextOf(alphabet, this.#bytes, start, start + 1) > start) return null;
     const coreTo = start + core.lead + 1;
     if (nextOf(core.alphabet, this.#bytes, start, coreTo) === coreTo) return null;
+    if (firstRun && !this.#mayEnd(firstRun, start + firstRun.at)) return null;
     regex.lastIndex = start - offset;
-    return regex.exec(this.#patterns.text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1));
+    const match = regex.exec(
+      this.#patterns.text.between(offset, start + bounds.reachMax + bounds.aheadMax + 1),
+    );
+    if (match === null) this.#failedEnd = this.#runEnd;
+    return match;
+  }
+
+  /**
+   * Tells whether the run is as long as matches have it, and does not end where another one was followed by
+   * something else.
+   */
+  #mayEnd({ byteBits, min, max }: FirstRun, start: number): boolean {
+    this.#runs ??= new RunEnds(this.#bytes, byteBits);
+    this.#runEnd = this.#runs.endOf(start, start + max + 1);
+    const length = this.#runEnd - start;
+    return length >= min && length <= max && this.#runEnd !== this.#failedEnd;
   }
 
   #noteCut({ rule: { detector, tokenBody }, wordLength, isTelling, mayBeginWord }: Use, start: number): void {
-    const end = partialSecretEnd(this.#bytes, start);
+    this.#pieces ??= new PieceEnds(this.#bytes);
+    const end = this.#pieces.endOf(start);
     if (end < 0) return;
     const missing = tokenBody && missingOf(tokenBody, this.#bytes, [start, end], wordLength);
     const isWorthTrying =
       missing || isTelling || (tokenBody && beginsToken(tokenBody, this.#bytes, [start + wordLength, end]));
     if (!isWorthTrying) return;
     if (mayBeginWord && isOfWords(this.#patterns.text.between(start + wordLength, end))) return;
-    const all = this.partialSecrets;
-    all.push({ detector, start, end, missing, isTelling });
-    all.sort((a, b) => a.start - b.start).splice(partialSecretsMax);
-    if (all.length === partialSecretsMax) this.#cutBefore = (all.at(-1) as PartialSecret).start;
+    const cuts = this.#cuts;
+    cuts.push({ secret: { detector, start, end, missing, isTelling }, turn: this.#patterns.turn });
+    cuts.sort((a, b) => a.turn - b.turn).splice(partialSecretsMax);
+    if (cuts.length === partialSecretsMax) this.#lastTurn = cuts[partialSecretsMax - 1]?.turn ?? 0;
   }
 
   /**

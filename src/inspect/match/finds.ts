@@ -1,4 +1,5 @@
 import type { DataClass } from '../../core/call.ts';
+import { kept } from '../../util/kept.ts';
 import type { Match } from './found.ts';
 import type { SearchRule } from './search-plan.ts';
 
@@ -9,13 +10,23 @@ import type { SearchRule } from './search-plan.ts';
 const hintsMax = 1000;
 const hintDistance = 512;
 
+/** A match with the turn of the place where it was found; see `takeTurn` of `PatternSearch`. */
+export interface MatchInTurn extends Match {
+  readonly turn: number;
+}
+
+/** Sorts matches by their turns. */
+export const inTurns = (found: MatchInTurn[]): MatchInTurn[] => found.sort((a, b) => a.turn - b.turn);
+
 /** Collects what a search finds, within its bounds. */
 export class Finds {
-  readonly matches: Match[] = [];
-  readonly hints: Match[] = [];
+  readonly matches: MatchInTurn[] = [];
+  readonly hints: MatchInTurn[] = [];
   /** Classes with more findings than are kept. */
   readonly uncounted = new Set<DataClass>();
   readonly #matchesMax: number;
+  /** The matches by their starts; undefined until there are some. */
+  #foundAt: Map<number, Match[]> | undefined;
   readonly #counts = new Map<DataClass | 'low', number>();
   /** For each rule the start of its last hint; undefined until there are many hints. */
   #lastHints: number[] | undefined;
@@ -28,7 +39,7 @@ export class Finds {
    * Keeps a new match, up to `matchesMax` of each class and of low confidence. Returns false where there are
    * too many secrets.
    */
-  add(rule: SearchRule, match: Match): boolean {
+  add(rule: SearchRule, match: MatchInTurn): boolean {
     const { detector, start, end } = match;
     const isHint = detector.needs.length > 0;
     if (isHint && this.#isOneOfMany(rule, start)) return true;
@@ -39,10 +50,13 @@ export class Finds {
       return counted !== 'SECRETS';
     }
     const list = isHint ? this.hints : this.matches;
-    const isSame = (known: Match): boolean =>
-      known.detector === detector && known.start === start && known.end === end;
     // A word is met only once, so it needs no comparison.
-    if (detector.words.length === 0 && list.some(isSame)) return true;
+    if (detector.words.length === 0) {
+      this.#foundAt ??= new Map();
+      const known = kept(this.#foundAt, start, (): Match[] => []);
+      if (known.some((it) => it.detector === detector && it.end === end)) return true;
+      known.push(match);
+    }
     list.push(match);
     if (!isHint) this.#counts.set(counted, count + 1);
     return true;

@@ -18,6 +18,9 @@ export class PatternSearch {
   readonly finds: Finds;
   readonly text: LatinText;
   searchedBytes = 0;
+  /** The turn of the place that is searched; see `takeTurn`. */
+  turn = 0;
+  #turns = 0;
   readonly #plan: SearchPlan;
   readonly #bytes: Buffer;
   readonly #outline: Outline;
@@ -41,6 +44,15 @@ export class PatternSearch {
     this.text = new LatinText(bytes);
     this.#isKnown = earlier?.isKnown;
     this.#verdicts = earlier?.verdicts;
+  }
+
+  /**
+   * Returns the next turn. Each place takes one when it is met, and matches are told in the order of their
+   * turns, whenever the place is searched.
+   */
+  takeTurn(): number {
+    this.#turns += 1;
+    return this.#turns;
   }
 
   /**
@@ -99,8 +111,8 @@ export class PatternSearch {
   keep(rule: SearchRule, start: number, end: number, confidence: Confidence): void {
     const { allowSha256 } = this.#plan;
     if (allowSha256.size > 0 && allowSha256.has(sha256Of(this.#bytes.subarray(start, end)))) return;
-    const isKept = this.finds.add(rule, { detector: rule.detector, start, end, confidence });
-    if (!isKept) this.#budget.isComplete = false;
+    const match = { detector: rule.detector, start, end, confidence, turn: this.turn };
+    if (!this.finds.add(rule, match)) this.#budget.isComplete = false;
   }
 
   /** Returns the first place from `from` on where a match may begin; `to` where there is none before `to`. */

@@ -8,6 +8,8 @@ const windowsMax = 64;
 interface Window {
   from: number;
   to: number;
+  /** Taken when nothing can widen the window any more. */
+  turn: number;
 }
 
 /**
@@ -34,11 +36,18 @@ export class SearchWindows {
       last.to = Math.max(last.to, to);
       return;
     }
+    if (last) last.turn = this.#patterns.takeTurn();
     if (windows.length === windowsMax) this.#search(rule, windows);
-    windows.push({ from, to });
+    windows.push({ from, to, turn: 0 });
   }
 
-  /** Marks the surroundings of other detectors' findings, so that this rule searches them. */
+  /** Returns the end of the rule's last window; 0 where there is none. */
+  endOf = (rule: SearchRule): number => this.#windowsOf.get(rule)?.at(-1)?.to ?? 0;
+
+  /**
+   * Marks the surroundings of other detectors' findings, so that this rule searches them. Rules that look
+   * around later see what all windows but the last one show.
+   */
   lookAround(rule: SearchRule): void {
     const { near, window } = rule.detector;
     const { matches, hints } = this.#patterns.finds;
@@ -47,14 +56,25 @@ export class SearchWindows {
     );
     for (const { start, end } of around.sort((a, b) => a.start - b.start))
       this.widen(rule, start - window.before, end + window.after);
+    const windows = this.#windowsOf.get(rule) ?? [];
+    const last = windows.pop();
+    this.#search(rule, windows);
+    if (last) windows.push(last);
   }
 
   searchAll(): void {
-    for (const [rule, windows] of this.#windowsOf) this.#search(rule, windows);
+    for (const [rule, windows] of this.#windowsOf) {
+      const last = windows.at(-1);
+      if (last) last.turn = this.#patterns.takeTurn();
+      this.#search(rule, windows);
+    }
   }
 
   #search(rule: SearchRule, windows: Window[]): void {
-    for (const { from, to } of windows) this.#patterns.searchWindow(rule, from, to);
+    for (const { from, to, turn } of windows) {
+      this.#patterns.turn = turn;
+      this.#patterns.searchWindow(rule, from, to);
+    }
     windows.length = 0;
   }
 }

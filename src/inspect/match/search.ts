@@ -2,6 +2,7 @@ import { type Outline, outlineOf } from '../kernel/outline.ts';
 import { beginOf, has } from '../patterns/alphabet.ts';
 import { AnchorSearch } from './anchor-search.ts';
 import { findDigitRuns } from './digit-runs.ts';
+import { inTurns } from './finds.ts';
 import { type Earlier, type FindLimits, type Found, withoutCoveredGenerics } from './found.ts';
 import { markerEnd } from './markers.ts';
 import { PatternSearch } from './pattern-search.ts';
@@ -77,8 +78,8 @@ class Search {
       this.#windows.searchAll();
     }
     return {
-      matches: matches.length > 1 ? withoutCoveredGenerics(matches) : matches,
-      hints,
+      matches: matches.length > 1 ? withoutCoveredGenerics(inTurns(matches)) : matches,
+      hints: inTurns(hints),
       partialSecrets: this.#anchors.partialSecrets,
       uncounted,
       complete: this.#budget.isComplete,
@@ -155,18 +156,27 @@ class Search {
         if (use.isOfMatch && !fitsBeside(use.rule, bytes, start, end)) continue;
         if (use.isWholeWord) isWord ??= standsAsWord(bytes, start, end);
         if (!use.isWholeWord || isWord)
-          this.#windows.widen(use.rule, start - reachBefore(use, bytes, start), end + use.window.after);
+          this.#windows.widen(use.rule, this.#firstStart(use, start), end + use.window.after);
       }
     }
   }
 
+  /** Returns where a match with this keyword begins at the earliest, or where the last window ends. */
+  #firstStart({ rule, window, isOfMatch }: Use, start: number): number {
+    if (!isOfMatch) return start - window.before;
+    const from = Math.max(start - window.before, this.#windows.endOf(rule));
+    return beginOf(rule.detector.alphabet, this.#bytes, from, start);
+  }
+
   #takeWord({ rule, wordLength }: Use, start: number): void {
-    if (standsAlone(this.#bytes, start, start + wordLength))
-      this.#patterns.keep(rule, start, start + wordLength, rule.detector.confidence);
+    if (!standsAlone(this.#bytes, start, start + wordLength)) return;
+    this.#patterns.turn = this.#patterns.takeTurn();
+    this.#patterns.keep(rule, start, start + wordLength, rule.detector.confidence);
   }
 
   #digits(start: number, end: number, count: number): void {
     const patterns = this.#patterns;
+    patterns.turn = patterns.takeTurn();
     for (const rule of this.#plan.digitRules) {
       if (!this.#budget.isComplete) return;
       if (count < rule.detector.digitsMin) continue;
@@ -192,10 +202,4 @@ function fitsBeside(
   if (!besideKeyword || start === 0 || end >= bytes.length) return true;
   const { before, behind } = besideKeyword;
   return has(before, bytes[start - 1] as number) && has(behind, bytes[end] as number);
-}
-
-/** Returns how many bytes before a keyword a match may begin. */
-function reachBefore({ rule, window, isOfMatch }: Use, bytes: Buffer, start: number): number {
-  if (!isOfMatch) return window.before;
-  return start - beginOf(rule.detector.alphabet, bytes, Math.max(0, start - window.before), start);
 }

@@ -96,7 +96,7 @@ function eitherOf(parts: readonly Part[]): Part {
 /** The sets of the first bytes of a match, eight numbers for each byte. */
 export type FirstBytes = Int32Array;
 
-const headLengthMax = 8;
+export const headLengthMax = 8;
 
 export const headOf = (pattern: Node): FirstBytes =>
   Int32Array.from(

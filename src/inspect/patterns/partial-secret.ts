@@ -1,7 +1,9 @@
 import { randomBits } from '../checks/randomness.ts';
 import { byteSet } from '../kernel/bytes.ts';
+import { bitsOf } from './alphabet.ts';
 import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';
 import type { Node } from './pattern-syntax.ts';
+import { RunEnds } from './run-ends.ts';
 
 /*
  * Recognises cut tokens: an anchor stands at the end of a value, with too little behind it to match. The
@@ -120,7 +122,7 @@ function combined(
   return lengths;
 }
 
-const isTokenByte = tableOf(bytesMatching(/[0-9A-Za-z_+/=.~:%$-]/));
+const tokenBits = bitsOf(bytesMatching(/[0-9A-Za-z_+/=.:~%$-]/));
 /** 1 for each character that may stand behind the value of a field. */
 const endsValue = byteSet('"\'\\&<,;]\r\n\u001e');
 /** Bound on the length of a piece; longer ones are no beginnings of tokens. */
@@ -137,12 +139,21 @@ export function looksRandom(text: string): boolean {
   return [/[a-z]/, /.[A-Z]/, /\d/].filter((kind) => kind.test(text)).length > 1;
 }
 
-/** Returns the end of the value that ends with the token at `start`; -1 where more follows in the value. */
-export function partialSecretEnd(bytes: Uint8Array, start: number): number {
-  const limit = Math.min(bytes.length, start + pieceLengthMax);
-  let end = start;
-  while (end < limit && isTokenByte[bytes[end] ?? 0] === 1) end += 1;
-  return end === bytes.length || endsValue[bytes[end] ?? 0] === 1 ? end : -1;
+/** Finds the ends of pieces. Pieces that begin within each other are read once. */
+export class PieceEnds {
+  readonly #bytes: Uint8Array;
+  readonly #tokens: RunEnds;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+    this.#tokens = new RunEnds(bytes, tokenBits);
+  }
+
+  /** Returns the end of the value that ends with the token at `start`; -1 where more follows in the value. */
+  endOf(start: number): number {
+    const end = this.#tokens.endOf(start, start + pieceLengthMax);
+    return end === this.#bytes.length || endsValue[this.#bytes[end] ?? 0] === 1 ? end : -1;
+  }
 }
 
 export interface Missing {

@@ -16,6 +16,7 @@ import { assertLinear } from './linear-pattern.ts';
 import { bodyOf, type TokenBody } from './partial-secret.ts';
 import { childrenOf, type Node, parsePattern, reachOf } from './pattern-syntax.ts';
 import { randomMatchBitsOf } from './random-match-bits.ts';
+import { type FirstRun, firstRunOf } from './run-ends.ts';
 
 /*
  * What the engine needs to know of a pattern. A pattern is parsed once, when its detector is made. Only these
@@ -27,6 +28,7 @@ export interface PatternFacts {
   readonly alphabet: Alphabet;
   readonly core: Core;
   readonly head: FirstBytes;
+  readonly firstRun: FirstRun | undefined;
   /**
    * The bytes that may stand before and behind the keyword, 32 of the 256 in each number. Undefined unless
    * the keyword is one byte that every match contains.
@@ -65,11 +67,13 @@ export interface PatternBounds {
 export function analysePattern(pattern: string, flags = '', keywords: readonly string[] = []): PatternFacts {
   const root = parsePattern(pattern, flags);
   assertLinear(root);
+  const behindMax = behindOf(root);
   return {
-    bounds: { reachMax: reachOf(root), behindMax: behindOf(root), aheadMax: aheadOf(root) },
+    bounds: { reachMax: reachOf(root), behindMax, aheadMax: aheadOf(root) },
     alphabet: alphabetOf(root),
     core: coreOf(root),
     head: headOf(root),
+    firstRun: behindMax === 0 ? firstRunOf(root) : undefined,
     besideKeyword: besideKeyword(root, keywords),
     digitLead: leadTo(root, isDigit),
     runLength: runLengthOf(root),

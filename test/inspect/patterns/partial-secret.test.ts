@@ -1,5 +1,5 @@
 import t from 'tap';
-import { looksRandom, missingOf, partialSecretEnd } from '../../../src/inspect/patterns/partial-secret.ts';
+import { looksRandom, missingOf, PieceEnds } from '../../../src/inspect/patterns/partial-secret.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
 import { engine } from '../../support/detectors.ts';
 
@@ -52,7 +52,7 @@ const ends: { text: string; want: number }[] = [
 for (const { text, want } of ends) {
   t.test(
     `${want < 0 ? 'no value ends' : 'a value ends'} behind the token of ${text.slice(0, 20)}`,
-    async (t) => t.equal(partialSecretEnd(Buffer.from(text), 0), want),
+    async (t) => t.equal(new PieceEnds(Buffer.from(text)).endOf(0), want),
   );
 }
 
