@@ -20,7 +20,9 @@ export function createEmbeddedTold({ db, commits, audit }: Disk): NoticeSources 
     'SELECT max(period_ms) AS period_ms FROM usage_alerts WHERE tenant_id = ? AND percent = ?',
   );
   const mark = db.prepare('INSERT INTO usage_alerts (tenant_id, period_ms, percent) VALUES (?, ?, ?)');
-  const forgetMarks = db.prepare('DELETE FROM usage_alerts WHERE tenant_id = ? AND period_ms < ?');
+  const forgetMarks = db.prepare(
+    'DELETE FROM usage_alerts WHERE tenant_id = ? AND percent = ? AND period_ms < ?',
+  );
 
   return {
     async toldUpTo(tenantId, source) {
@@ -41,7 +43,7 @@ export function createEmbeddedTold({ db, commits, audit }: Disk): NoticeSources 
         const told = last.get(tenantId, percent)?.['period_ms'];
         if (!isAlertNews(typeof told === 'number' ? told : undefined, periodStartMs)) return false;
         mark.run(tenantId, periodStartMs, percent);
-        forgetMarks.run(tenantId, periodStartMs);
+        forgetMarks.run(tenantId, percent, periodStartMs);
         audit.append(event);
         return true;
       }),
