@@ -153,6 +153,16 @@ export const vault: SuitePart = async (t, { store, hints, ...lab }) => {
     t.equal(await claim('one-too-many', noonMs + 60_000), true, 'what has ended makes room');
   });
 
+  await t.test('nonces of a clock that was ahead keep no others from making room', async (t) => {
+    const acme = await lab.tenant();
+    const keyId = newId();
+    const claim = async (nonce: string, atMs = noonMs) =>
+      store.claimNonce(acme.tenantId, keyId, nonce, atMs, atMs + 60_000);
+    t.equal(await claim('of tomorrow', noonMs + 86_400_000), true);
+    await Promise.all(Array.from({ length: noncesPerKeyMax - 1 }, (_, nth) => claim(`nonce-${nth}`)));
+    t.equal(await claim('later', noonMs + 60_000), true);
+  });
+
   await t.test('recalls who was here a moment ago, and nobody else', async (t) => {
     const acme = await lab.tenant();
     const [key, silent] = [await acme.key(), await acme.key()];

@@ -1,8 +1,10 @@
 import { Tally } from '../../../util/tally.ts';
+import { clockSkewMs } from '../../rules/clock-skew.ts';
 import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/nonces.ts';
 
 interface Seen {
   readonly keyId: string;
+  readonly claimedAtMs: number;
   readonly endsAtMs: number;
 }
 
@@ -33,7 +35,7 @@ export class Nonces {
     if (standing) drop(nonces, name, standing);
     if (nonces.held.of(keyId) >= noncesPerKeyMax || nonces.seen.size >= noncesPerTenantMax)
       throw tooManyNonces(endsAtMs - nowMs);
-    nonces.seen.set(name, { keyId, endsAtMs });
+    nonces.seen.set(name, { keyId, claimedAtMs: nowMs, endsAtMs });
     nonces.held.add(keyId);
     return true;
   }
@@ -45,9 +47,13 @@ export class Nonces {
   }
 }
 
+/**
+ * Drops nonces that have ended, up to the first that has not. One that a clock claimed which was ahead keeps
+ * no room until that time.
+ */
 function dropEnded(nonces: TenantNonces, nowMs: number): void {
   for (const [name, it] of nonces.seen) {
-    if (it.endsAtMs > nowMs) return;
+    if (it.endsAtMs > nowMs && it.claimedAtMs - nowMs <= clockSkewMs) return;
     drop(nonces, name, it);
   }
 }
