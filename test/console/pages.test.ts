@@ -521,6 +521,19 @@ t.test('people work with the console in a browser', async (t) => {
     t.equal(await editor.inputValue(), text, 'and over the end of a session');
   });
 
+  await t.test('a name that does not end pushes no call out of sight', async (t) => {
+    const headers = { 'x-service-agent-name': 'a-name-that-does-not-end-'.repeat(5) };
+    const body = { payment_intent: 'pi_3000', amount: 1200 };
+    await send({ method: 'POST', url: 'http://api.stripe.com/v1/refunds', body, headers });
+    await show('overview');
+    const call = main.getByRole('link', { name: 'POST http://api.stripe.com/v1/refunds' }).first();
+    await call.waitFor();
+    const name = main.locator('.waiting').getByText('a-name-that-does-not-end').first();
+    await name.waitFor();
+    const [box, below] = [await call.boundingBox(), await name.boundingBox()];
+    t.ok(box && below && box.width > 200 && below.y > box.y, JSON.stringify([box, below]));
+  });
+
   await t.test('signing out ends the session', async () => {
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByLabel('Secret or key').waitFor();

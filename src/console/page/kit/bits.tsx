@@ -106,6 +106,26 @@ export function Problem({ of, again }: { of: Error | undefined; again?: (() => v
   );
 }
 
+/** The characters of a URL's end that always show. */
+const tailLength = 16;
+
+/**
+ * Shows what was called in one line. Where there is no room, the middle of the URL is left out: the calls of an
+ * agent often differ in the end alone. The link around it needs a label, since it is two texts to a reader.
+ */
+export function Called({ method, url }: { method: string; url: string }) {
+  // A character of two units is not cut in half.
+  const end = url.slice(-tailLength).replace(/^[\uDC00-\uDFFF]/, '');
+  return (
+    <span class="called">
+      <span>
+        <span class="method">{method}</span> {url.slice(0, url.length - end.length)}
+      </span>
+      <span>{end}</span>
+    </span>
+  );
+}
+
 /** Shows grey lines of about the size of what is coming. */
 export function Skeleton({ lines = 6 }: { lines?: number }) {
   return (

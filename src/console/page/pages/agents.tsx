@@ -6,6 +6,7 @@ import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
 import {
+  Called,
   Card,
   DecisionBadge,
   decisionWord,
@@ -286,8 +287,13 @@ function LastCalls({ agentId }: { agentId: string }) {
               name: 'Call',
               kind: 'wide',
               cell: (it) => (
-                <a class="call clip" href={href(['activity', it.trace_id])} title={it.url}>
-                  <span class="method">{it.method}</span> {it.url}
+                <a
+                  class="call clip"
+                  href={href(['activity', it.trace_id])}
+                  title={it.url}
+                  aria-label={`${it.method} ${it.url}`}
+                >
+                  <Called method={it.method} url={it.url} />
                 </a>
               ),
             },

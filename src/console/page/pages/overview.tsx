@@ -7,7 +7,17 @@ import { useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
-import { BandBadge, Card, decisionWord, Empty, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
+import {
+  BandBadge,
+  Called,
+  Card,
+  decisionWord,
+  Empty,
+  PageHead,
+  Problem,
+  Skeleton,
+  Time,
+} from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
 import { loaded } from '../kit/loaded.tsx';
 import { FirstCall } from './first-call.tsx';
@@ -149,14 +159,19 @@ function WaitingApprovals({ approvals }: { approvals: readonly Approval[] }) {
       {approvals.length === 0 ? (
         <p class="hint">No call is held. A rule with action REQUIRE_APPROVAL, or a high risk, holds one.</p>
       ) : (
-        <ul class="bars waiting">
+        <ul class="bars waiting calls">
           {approvals.map((it) => (
             <li key={it.approval_id}>
-              <a class="clip" href={href(['approvals', it.approval_id])} title={it.url}>
-                {it.method} {it.url}
+              <a
+                class="clip"
+                href={href(['approvals', it.approval_id])}
+                title={it.url}
+                aria-label={`${it.method} ${it.url}`}
+              >
+                <Called method={it.method} url={it.url} />
               </a>
-              <span class="faint">
-                {it.agent_name} · <Time at={it.created_at} />
+              <span class="faint clip">
+                <Time at={it.created_at} /> · {it.agent_name}
               </span>
             </li>
           ))}

@@ -3,7 +3,16 @@ import type { TraceRow } from '../../../../api/answers.ts';
 import { apiUrl } from '../../data/api.ts';
 import { go, href, place, replacePlace } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
-import { BandBadge, DecisionBadge, Empty, PageHead, Problem, Skeleton, Time } from '../../kit/bits.tsx';
+import {
+  BandBadge,
+  Called,
+  DecisionBadge,
+  Empty,
+  PageHead,
+  Problem,
+  Skeleton,
+  Time,
+} from '../../kit/bits.tsx';
 import type { Column } from '../../kit/table.tsx';
 import { WindowedTable } from '../../kit/windowed-table.tsx';
 import { Filters } from './filters.tsx';
@@ -27,9 +36,10 @@ const columns: readonly Column<TraceRow>[] = [
         class="clip call"
         href={href(['activity', it.trace_id], place.value.query)}
         title={it.url}
+        aria-label={`${it.method} ${it.url}`}
         onClick={(event) => event.stopPropagation()}
       >
-        <span class="method">{it.method}</span> {it.url}
+        <Called method={it.method} url={it.url} />
       </a>
     ),
   },

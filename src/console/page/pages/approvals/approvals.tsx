@@ -5,7 +5,7 @@ import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
 import { href, place } from '../../data/route.ts';
 import { pending, pendingProblem, readPending } from '../../data/waiting.ts';
-import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
+import { Called, Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Alerts } from './alerts.tsx';
 import { ApprovalCard } from './approval-card.tsx';
@@ -199,8 +199,13 @@ function Past() {
               name: 'Call',
               kind: 'wide',
               cell: (it) => (
-                <a class="clip call" href={href(['approvals', it.approval_id])} title={it.url}>
-                  <span class="method">{it.method}</span> {it.url}
+                <a
+                  class="clip call"
+                  href={href(['approvals', it.approval_id])}
+                  title={it.url}
+                  aria-label={`${it.method} ${it.url}`}
+                >
+                  <Called method={it.method} url={it.url} />
                 </a>
               ),
             },
