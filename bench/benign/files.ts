@@ -113,7 +113,8 @@ export function readBenign(kind: string, path: string, bytesMax: number): Benign
 }
 
 /** Whoever sends one of these sends a secret, be it that of a test. */
-const privateKey = /-----BEGIN [A-Z ]{0,20}PRIVATE KEY-----(?:\\n|\s){1,4}[0-9A-Za-z+/=]{32}/;
+const privateKey =
+  /-----BEGIN[A-Z\s]{1,40}PRIVATE KEY-----(?:\\n|\s){1,40}(?:Proc-Type:|[0-9A-Za-z+/=]{32})|LS0tLS1CRUdJTi[0-9A-Za-z+/]{0,40}(?:UFJJVkFURSBLRV|QUklWQVRFIEtFW|BSSVZBVEUgS0VZ)/;
 
 /** Manuals and changelogs of a distribution are stored packed, and read unpacked. */
 const isPackedText = (kind: string, path: string): boolean =>

@@ -165,6 +165,12 @@ const kinds = either([
   /^[A-Za-z][a-z]{2,16}(?:[A-Z][a-z]{2,16}){2,8}V?\d$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)\w{1,60})/,
   /** Matches a member of what may be missing, and of the object itself: `PasswordUnlock?.Salt`, `self.rsa512jwk`. */
   /^[A-Za-z_]{1,60}[?!]\.[A-Za-z_]{1,40}$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)[A-Za-z_]{0,40}[?!]\.\w{1,40})|^(?:self|this)\.[a-z_]{2,24}\d{0,4}[a-z_]{0,16}$/,
+  /** Matches words written in escapes, as translations in JSON have: `\u5bc6\u94a5`, `Tajn\u00e9`. */
+  /^[A-Za-z.,:!?]{0,40}\\{1,4}u[\da-fA-F]{4}(?:\\{1,4}u[\da-fA-F]{4}|[A-Za-z.,:!?]){0,200}$/,
+  /** Matches an image of containers (OCI distribution, "Pulling manifests"), and a port with a query behind it. */
+  /^(?:[a-z\d-]{1,40}\.){1,4}[a-z]{2,6}\/(?:[a-z][a-z-]{1,40}\/){0,4}[a-z][a-z-]{1,40}:v?\d{1,4}(?:\.\d{1,4}){0,3}$|^\d{1,5}\?[a-z]{1,24}(?:=|$)/,
+  /** Matches the next setting, whose name is in capitals: `AWS_DEFAULT_REGION=us-east-1`. */
+  /^[A-Z]{2,16}(?:_[A-Z]{2,16}){1,5}=(?:[a-z]{1,16}[-.]){0,4}[a-z]{0,16}\d{0,2}$/,
   /** Matches the subject of a mail whose words are encoded (RFC 2047). */
   /^Subject:? ?=\?[\w-]{3,16}\?[BQbq]\?/,
   /** Matches a variable between two texts that code joins: `+expected1+`. */

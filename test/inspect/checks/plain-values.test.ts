@@ -63,6 +63,11 @@ const plain = [
   '?id=1/**/AND/**/1=1',
   ')eyJ[A-Za-z0-9_-]+',
   ':TkSymbol2Token',
+  '\\u5bc6\\u94a5',
+  'Tajn\\u00e9',
+  'quay.io/keycloak/keycloak:20.0.2',
+  '6380?database',
+  'AWS_DEFAULT_REGION=us-east-1',
   'Subject: =?UTF-8?Q?=D0=92=D0=BE?=',
   Buffer.from('{"alg":"RS256","typ":"JWT"}').toString('base64url'),
 ];
@@ -118,6 +123,10 @@ const notPlain = [
   'COMBO00:q8Zk2LmN4pR7',
   '?id=q8Zk2LmN4pR7',
   ':q8Zk2LmN4pR7',
+  'P\\u00e4ss7wort',
+  'quay.io/q8Zk2LmN4pR7:20.0.2',
+  '6380?q8Zk2',
+  'AWS_DEFAULT_KEY=q8Zk2LmN4pR7',
   Buffer.from('{"user":"jd","id":17}').toString('base64url'),
 ];
 
