@@ -61,13 +61,13 @@ function announce(gateway: Gateway, json: boolean): void {
   const passedOver = firstStart && existsSync('postern.yaml') ? [unused] : [];
   for (const sentence of [...(firstStart?.addresses.moved ?? []), ...passedOver, ...nextSteps])
     console.log(sentence);
-  if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart) : whatNext);
+  if (nextSteps.length === 0) console.log(firstStart ? toldFirstStart(firstStart, controlUrl) : whatNext);
 }
 
 const unused = `postern.yaml of this folder is not used, since nothing names it: ${ownCommand} --config postern.yaml serve`;
 const whatNext = `Next: "${ownCommand} run -- CMD" leads a program through it; "${ownCommand} status" says how it is.`;
 
-function toldFirstStart({ isNew, exports, file }: FirstStart): string {
+function toldFirstStart({ isNew, exports, file }: FirstStart, controlUrl: string): string {
   if (!isNew) return `Key, secret and exports are in ${file}; "${ownCommand} env" prints them. ${whatNext}`;
   return [
     '\nThis was the first start. Type next, in another terminal in this folder:\n',
@@ -76,6 +76,7 @@ function toldFirstStart({ isNew, exports, file }: FirstStart): string {
     `  ${ownCommand} trace tail     watch the calls`,
     `  ${ownCommand} doctor         what is enforced, and what is not`,
     `  ${ownCommand} init DIR       a configuration of your own\n`,
+    `People look at ${controlUrl}/console, with the admin secret, which is the last of the exports.`,
     `The exports stay in ${file}, for you alone:\n\n${exports}`,
   ].join('\n');
 }
