@@ -3,7 +3,7 @@ import type { Listing } from '../api/answers.ts';
 import { AnswerError, type FieldMistake } from './connection/answer-error.ts';
 import { type Client, type CommonOptions, openClient, type UrlQuery } from './connection/client.ts';
 import type { Speaker } from './connection/secrets.ts';
-import { type NamedBy, wholeId } from './connection/whole-id.ts';
+import { agentList, beginning, type NamedBy, wholeId } from './connection/whole-id.ts';
 import { note, print, printable, terminal, toFacts, toJson, toTable } from './output.ts';
 
 /* Options and output that the commands of the control plane share. */
@@ -33,8 +33,12 @@ export const asks =
   ) =>
   async (...given: unknown[]): Promise<void> => {
     const command = given.at(-1) as Command;
-    const options = command.optsWithGlobals<Options>();
-    const client = await openClient(options, as);
+    const typed = command.optsWithGlobals<Options & { readonly agent?: string }>();
+    const client = await openClient(typed, as);
+    // Tables show the beginnings of ids, and those are what people copy. Any other text the API refuses.
+    const options = beginning.test(typed.agent ?? '')
+      ? { ...typed, agent: await wholeId(client, agentList, typed.agent) }
+      : typed;
     const misused = (message: string): never => command.error(`error: ${message}`, { exitCode: 2 });
     const [first, ...others] = command.args;
     const id = named ? await wholeId(client, named, first) : first;

@@ -20,7 +20,7 @@ export interface FilterOptions extends CommonOptions {
 /** Adds the options by which calls are chosen, which are the same for all commands. */
 export const withFilter = (it: Command): Command =>
   it
-    .option('--agent <uuid>', 'of this agent')
+    .option('--agent <agent_id>', 'of this agent')
     .option('--tool <name>', 'of this tool')
     .option('--operation <name>', 'of this operation')
     .option('--decision <decision>', 'ALLOW, DENY, SANITIZE or REQUIRE_APPROVAL')

@@ -128,6 +128,12 @@ t.test('an agent is suspended and reactivated', async (t) => {
   const unknown = await operator(['agent', 'suspend', randomUUID()]);
   t.equal(unknown.code, 1);
   t.match(unknown.stderr, /There is no such agent/);
+  const minted = await json(['key', 'mint', '--name', 'by-beginning', '--agent', agentId.slice(0, 6)]);
+  t.equal(minted['default_agent_id'], agentId, 'the beginning of an id is enough for an option, too');
+  t.match(await operator(['trace', 'list', '--agent', 'ffff']), {
+    code: 1,
+    stderr: /there is no agent whose id begins with ffff/,
+  });
   t.match(await operator(['agent', 'suspend', 'support-bot']), {
     code: 1,
     stderr: /"support-bot" is no id; name the agent by/,

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { Agent, Listing, Suspension } from '../../api/answers.ts';
 import { apiPath, askPage, asks, command, listCommand, type PageOptions } from '../ask.ts';
 import type { CommonOptions } from '../connection/client.ts';
+import { agentList } from '../connection/whole-id.ts';
 import { note as remark } from '../output.ts';
 
 interface MeasureOptions extends CommonOptions {
@@ -15,7 +16,7 @@ interface MeasureOfAll {
   readonly done: string;
 }
 
-const named = { path: '/v1/agents', field: 'agent_id', noun: 'agent' };
+const named = agentList;
 const columns = [
   'agent_id',
   'name',

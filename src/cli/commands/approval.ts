@@ -42,7 +42,7 @@ export function addApproval(program: Command): void {
   const statuses = ['pending', 'approved', 'denied', 'expired'];
   listCommand(group, 'list approvals, newest first')
     .addOption(new Option('--status <status>', 'these alone').choices(statuses))
-    .option('--agent <uuid>', 'of this agent')
+    .option('--agent <agent_id>', 'of this agent')
     .option('--tool <name>', 'of this tool')
     .action(showList<ListOptions>('/v1/approvals', columns, { query: toQuery }));
   command(group, 'show', 'show an approval: the call, and what was found in it')

@@ -44,7 +44,7 @@ export function addIncident(program: Command): void {
   const group = program.command('incident').description('incidents, opened by the gateway or by hand');
   listCommand(group, 'list incidents, newest first')
     .addOption(new Option('--status <status>', 'these alone').choices(['open', 'investigating', 'closed']))
-    .option('--agent <uuid>', 'of this agent')
+    .option('--agent <agent_id>', 'of this agent')
     .option('--severity <band>', 'of this severity')
     .action(showList<ListOptions>('/v1/incidents', columns, { query: toQuery }));
   command(group, 'open', 'open an incident about an agent; a standing one of the kind is joined')

@@ -62,7 +62,7 @@ export function addKey(program: Command): void {
   const group = program.command('key').description('keys that agents and operators call with');
   command(group, 'mint', 'make a live key; its text is all that stands on standard output')
     .option('--name <name>', 'name for people and the audit log (default: yours and the time)')
-    .option('--agent <uuid>', 'agent that calls with it; an unknown one is made (default: a new one)')
+    .option('--agent <agent_id>', 'agent that calls with it; an unknown one is made (default: a new one)')
     .option('--env <name>', "environment (default: the agent's)")
     .option('--permission <name>', 'what it may do; may be repeated (default: scan)', collectTexts)
     .option('--allow <cidr>', 'addresses that may use it; may be repeated (default: any)', collectTexts)

@@ -25,7 +25,7 @@ export function addRisk(program: Command): void {
     .option('--weights <list>', 'by engine, as classifier=0.5,semantic=0; others are as they are', toNumbers)
     .option('--bands <list>', 'from which score on, as HIGH=0.4,CRITICAL=0.7', toNumbers)
     .option('--trace <id>', 'this trace; may be repeated', collectTexts)
-    .option('--agent <uuid>', 'of this agent')
+    .option('--agent <agent_id>', 'of this agent')
     .option('--from <time>', 'not before: 1h (ago), 2030-01-31 or 2030-01-31T12:00:00Z', pastTime)
     .option('--to <time>', 'before, in the same forms', pastTime)
     .option('--limit <n>', 'the newest so many, 1 to 10000 (default: 1000)', integerArgument)

@@ -3,7 +3,8 @@ import { parseUuid } from '../../core/ids.ts';
 import { printable } from '../output.ts';
 import type { Client } from './client.ts';
 
-const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
+/** The form of the beginning of an id. */
+export const beginning = /^[0-9a-f][0-9a-f-]{3,34}$/i;
 /** Pages that are searched. In a longer list, the only match that was found might not be the only one. */
 const pagesMax = 20;
 const shownMax = 5;
@@ -15,6 +16,8 @@ export interface NamedBy {
   /** The word for one of the things in the list, in the singular. */
   readonly noun: string;
 }
+
+export const agentList: NamedBy = { path: '/v1/agents', field: 'agent_id', noun: 'agent' };
 
 /**
  * Returns the id of the one entry whose id begins with a text. A whole id is returned as it is. Throws where
