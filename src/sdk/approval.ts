@@ -29,7 +29,7 @@ export async function waitForApproval(
   { timeoutMs = 600_000, signal }: WaitOptions = {},
 ): Promise<ApprovalResult> {
   if (!isUuid(approvalId)) throw new TypeError('approvalId must be a UUID.');
-  const endsAtMs = Date.now() + within('timeoutMs', timeoutMs, 0, 24 * timeoutMsMax);
+  const endsAtMs = performance.now() + within('timeoutMs', timeoutMs, 0, 24 * timeoutMsMax);
   const look = async (pollSeconds: number): Promise<ApprovalResult> => {
     const poll = pollSeconds === 0 ? 'status' : `wait?timeout=${pollSeconds}`;
     const path = `/v1/approvals/${approvalId}/${poll}`;
@@ -38,20 +38,20 @@ export async function waitForApproval(
   };
   let failures = 0;
   for (;;) {
-    const leftMs = endsAtMs - Date.now();
+    const leftMs = endsAtMs - performance.now();
     // Only whole seconds can be asked for. A rest below one second is slept, and then the approval is looked
     // at once more.
     const pollSeconds = Math.min(pollSecondsMax, Math.max(0, Math.floor(leftMs / 1000)));
     let restsMs = Math.min(restMs, Math.max(0, leftMs));
     try {
       const found = await look(pollSeconds);
-      if (found.status !== 'pending' || Date.now() >= endsAtMs) return found;
+      if (found.status !== 'pending' || performance.now() >= endsAtMs) return found;
       failures = 0;
     } catch (error) {
       failures += 1;
-      if (!mayPass(error) || failures >= failuresMax || Date.now() >= endsAtMs) throw error;
+      if (!mayPass(error) || failures >= failuresMax || performance.now() >= endsAtMs) throw error;
       const asked = error.retryAfterMs ?? restMs * 2 ** failures;
-      restsMs = Math.min(asked, failureRestMsMax, Math.max(0, endsAtMs - Date.now()));
+      restsMs = Math.min(asked, failureRestMsMax, Math.max(0, endsAtMs - performance.now()));
     }
     await pause(restsMs, signal);
   }

@@ -78,7 +78,7 @@ export function createConnection(options: ConnectionOptions): Ask {
   return async function ask(asked) {
     const timeoutMs = asked.timeoutMs ?? timeoutMsDefault;
     const deadline = AbortSignal.timeout(timeoutMs);
-    const endsAtMs = Date.now() + timeoutMs;
+    const endsAtMs = performance.now() + timeoutMs;
     const signal = asked.signal ? AbortSignal.any([asked.signal, deadline]) : deadline;
     const body = asked.body === undefined ? undefined : JSON.stringify(asked.body);
     const tryOnce = async (): Promise<unknown> => {
@@ -94,7 +94,8 @@ export function createConnection(options: ConnectionOptions): Ask {
       return await tryOnce();
     } catch (error) {
       const waitMs = waitBeforeRetry(error);
-      if (waitMs === undefined || waitMs > retryAfterMsMax || Date.now() + waitMs >= endsAtMs) throw error;
+      if (waitMs === undefined || waitMs > retryAfterMsMax || performance.now() + waitMs >= endsAtMs)
+        throw error;
       await pause(waitMs, asked.signal);
       return await tryOnce();
     }

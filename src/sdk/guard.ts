@@ -39,7 +39,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
   const settings = readOptions(postern, options);
 
   async function judge(call: OutgoingCall, signal: AbortSignal): Promise<Judged> {
-    const endsAtMs = Date.now() + settings.approvalTimeoutMs;
+    const endsAtMs = performance.now() + settings.approvalTimeoutMs;
     for (let approvals = 1; ; approvals += 1) {
       const result = await postern.scan(describe(call, settings.caller), { signal });
       if (result.decision !== 'REQUIRE_APPROVAL')
@@ -52,7 +52,7 @@ export function createFetchGuard(postern: Postern, send: typeof fetch, options: 
   async function awaitApproval(result: ScanResult, endsAtMs: number, signal: AbortSignal): Promise<void> {
     // An answer that demands an approval has its id, or it would have been refused.
     const approvalId = result.approvalId ?? '';
-    const timeoutMs = endsAtMs - Date.now();
+    const timeoutMs = Math.ceil(endsAtMs - performance.now());
     if (!settings.waits || timeoutMs <= 0) throw new PosternApprovalRequired(result, approvalId, 'pending');
     const { status, note } = await postern.waitForApproval(approvalId, { timeoutMs, signal });
     if (status === 'denied')

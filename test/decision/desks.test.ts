@@ -122,6 +122,16 @@ t.test('so many may wait for approvals and no more, all in all and of one tenant
   t.notOk(desk.isFull('acme'));
 });
 
+t.test('who waits for an approval waits no longer because the clock is set back', async (t) => {
+  let daysBack = 0;
+  const approvalById: Store['approvalById'] = async () => {
+    daysBack += 1;
+    return { status: 'pending' } as never;
+  };
+  const desk = new ApprovalDesk(storeWith({ approvalById }), () => Date.now() - daysBack * 86_400_000);
+  t.match(await desk.wait('acme', 'a', 20), { status: 'pending' });
+});
+
 const keyOf = (keyId: string, agentId: string, parentKeyId: string | null = null): KeyRecord => ({
   ...liveKey({
     keyId,

@@ -357,6 +357,19 @@ t.test('a signal ends what waits for the gateway', async (t) => {
   t.match(await failure, { name: 'AbortError' });
 });
 
+t.test('who waits for an approval waits no longer because the clock is set back', async (t) => {
+  const approvalId = randomUUID();
+  const pending = { approval_id: approvalId, status: 'pending', expires_at: '2999-01-01T00:00:00Z' };
+  const { postern } = await inItsPlace(t, answers([200, JSON.stringify(pending)]));
+  const { now } = Date;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  const waits = postern.waitForApproval(approvalId, { timeoutMs: 50 });
+  Date.now = () => now() - 86_400_000;
+  t.match(await waits, { status: 'pending' });
+});
+
 t.test('a gateway that restarts while people decide is waited for, though not for ever', async (t) => {
   const approvalId = randomUUID();
   const state = (status: string): Answer => [

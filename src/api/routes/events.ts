@@ -89,14 +89,14 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
     yield gap;
   }
   const endOf = endingOf(it);
-  let spokeAtMs = Date.now();
+  let spokeAtMs = performance.now();
   while (!signal.aborted) {
     const entries = await gate.store.auditAfter(tenantId, seq, entriesAtOnce);
     seq = entries.at(-1)?.seq ?? seq;
     const events = entries.filter(({ kind }) => hears(kind)).map(toEvent);
     const isSilent = events.length === 0;
-    if (!isSilent || Date.now() - spokeAtMs >= heartbeatMs) {
-      spokeAtMs = Date.now();
+    if (!isSilent || performance.now() - spokeAtMs >= heartbeatMs) {
+      spokeAtMs = performance.now();
       yield isSilent ? ':\n\n' : events.join('');
     }
     if (entries.length < entriesAtOnce) await sleep(pollMs, undefined, { signal }).catch(() => undefined);

@@ -67,7 +67,7 @@ export class ApprovalDesk {
       });
     this.#count(tenantId, 1);
     try {
-      return await this.#watch(tenantId, approvalId, this.#now() + waitMs, isAwaited);
+      return await this.#watch(tenantId, approvalId, performance.now() + waitMs, isAwaited);
     } finally {
       this.#count(tenantId, -1);
     }
@@ -112,12 +112,13 @@ export class ApprovalDesk {
   async #watch(
     tenantId: string,
     approvalId: string,
-    endsAtMs: number,
+    /** By a clock that nobody sets, or one that is set back would keep the call. */
+    untilMs: number,
     isAwaited: () => boolean,
   ): Promise<ApprovalRecord | undefined> {
     for (;;) {
       const approval = await this.#store.approvalById(tenantId, approvalId, this.#now());
-      const leftMs = endsAtMs - this.#now();
+      const leftMs = untilMs - performance.now();
       const isOver = leftMs <= 0 || this.#endsWaits || !isAwaited();
       if (approval?.status !== 'pending' || isOver) return approval;
       await this.#rest(approvalId, Math.min(pollMs, leftMs));

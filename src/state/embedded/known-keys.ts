@@ -59,7 +59,8 @@ export class KnownKeys {
    */
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
     const known = this.#known.get(keyHash);
-    if (!known || !this.#isSame(keyHash, known) || nowMs - known.validAtMs > withinMs) return undefined;
+    if (!known || !this.#isSame(keyHash, known) || Math.abs(nowMs - known.validAtMs) > withinMs)
+      return undefined;
     const isTenantSuspended = this.#isSuspended(known.holder.key);
     return identifyHolder({ ...known.holder, isTenantSuspended }, nowMs);
   }

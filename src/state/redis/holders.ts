@@ -106,7 +106,7 @@ export class Holders {
 
   recall(keyHash: string, nowMs: number, withinMs: number): Identification | undefined {
     const it = this.#known.get(keyHash);
-    if (!it?.holder || it.seenAtMs === 0 || nowMs - it.seenAtMs > withinMs) return undefined;
+    if (!it?.holder || it.seenAtMs === 0 || Math.abs(nowMs - it.seenAtMs) > withinMs) return undefined;
     // A record that has changed since may be that of this very key, or of its agent.
     if (!this.#link.revisions.isLastOfKeys(it.tenantId, it.revision)) return undefined;
     return identifyHolder(it.holder, nowMs);

@@ -175,6 +175,11 @@ export const vault: SuitePart = async (t, { store, hints, ...lab }) => {
     });
     t.match(store.recall(key.hash, noonMs + within - 1, within), { ok: true });
     t.equal(store.recall(key.hash, noonMs + within + 1, within), undefined, 'not after that time');
+    t.equal(
+      store.recall(key.hash, noonMs - within - 1, within),
+      undefined,
+      'nor after the clock was set back',
+    );
     t.equal(store.recall(silent.hash, noonMs, within), undefined, 'nor who was never here');
     t.equal(store.recall('nonsense', noonMs, within), undefined);
     await store.revokeKey(acme.tenantId, key.keyId, acme.event());

@@ -79,7 +79,7 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
     // Traces are let go of as they are sent, so a client that does not read makes the daemon hold no more.
     while (missed.traces.length > 0) yield missed.traces.splice(0, missedAtOnce).map(toEvent).join('');
     const endOf = endingOf(it);
-    let spokeAtMs = Date.now();
+    let spokeAtMs = performance.now();
     for (;;) {
       const { traces, hasGap } = await follower.next(lookMs);
       if (signal.aborted) return;
@@ -91,8 +91,8 @@ async function* eventsOf(it: Following): AsyncGenerator<string> {
       // The follower began before the missed traces were looked up, so it may bring some of them again.
       const fresh = told.size === 0 ? traces : traces.filter((trace) => !told.delete(idOf(trace)));
       const isSilent = fresh.length === 0 && !hasGap;
-      if (isSilent && Date.now() - spokeAtMs < heartbeatMs) continue;
-      spokeAtMs = Date.now();
+      if (isSilent && performance.now() - spokeAtMs < heartbeatMs) continue;
+      spokeAtMs = performance.now();
       yield isSilent ? ':\n\n' : `${fresh.map(toEvent).join('')}${hasGap ? gap : ''}`;
     }
   } finally {
