@@ -1,6 +1,6 @@
 import { kept } from '../../util/kept.ts';
 import { standsAt } from '../kernel/bytes.ts';
-import { mayBegin, nextOf } from '../patterns/alphabet.ts';
+import { mayBegin, NextPlaces, nextOf } from '../patterns/alphabet.ts';
 import { beginsToken, isOfWords, missingOf, PieceEnds } from '../patterns/partial-secret.ts';
 import { type FirstRun, RunEnds } from '../patterns/run-ends.ts';
 import type { PartialSecret } from './found.ts';
@@ -37,7 +37,9 @@ export class AnchorSearch {
   readonly #budget: SearchBudget;
   readonly #room: SearchPlan['room'];
   #isRoomClear = false;
-  /** The first runs of the rule that is tried, the end of the last one, and of the last without a match. */
+  /** The cores of the rule that is tried. */
+  readonly #cores: NextPlaces;
+  /** Its first runs, the end of the last one, and of the last without a match. */
   #runs: RunEnds | undefined;
   #runEnd = -1;
   #failedEnd = -1;
@@ -47,6 +49,7 @@ export class AnchorSearch {
     this.#bytes = bytes;
     this.#budget = budget;
     this.#patterns = patterns;
+    this.#cores = new NextPlaces(bytes);
   }
 
   /** The first beginnings of secrets that were found. */
@@ -66,6 +69,7 @@ export class AnchorSearch {
   }
 
   #tryAt(places: Place[]): void {
+    this.#cores.forget();
     this.#runs = undefined;
     this.#failedEnd = -1;
     for (const place of places) if (this.#budget.isComplete) this.#try(place);
@@ -97,7 +101,7 @@ export class AnchorSearch {
   ): RegExpExecArray | null {
     if (nextOf(alphabet, this.#bytes, start, start + 1) > start) return null;
     const coreTo = start + core.lead + 1;
-    if (nextOf(core.alphabet, this.#bytes, start, coreTo) === coreTo) return null;
+    if (this.#cores.nextOf(core.alphabet, start, coreTo) === coreTo) return null;
     if (firstRun && !this.#mayEnd(firstRun, start + firstRun.at)) return null;
     regex.lastIndex = start - offset;
     const match = regex.exec(

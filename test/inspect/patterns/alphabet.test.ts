@@ -1,5 +1,5 @@
 import t from 'tap';
-import { endOf, has, mayBegin, nextOf } from '../../../src/inspect/patterns/alphabet.ts';
+import { endOf, has, mayBegin, NextPlaces, nextOf } from '../../../src/inspect/patterns/alphabet.ts';
 import type { Detector } from '../../../src/inspect/patterns/detector.ts';
 import { analysePattern } from '../../../src/inspect/patterns/pattern-facts.ts';
 import { detectors } from '../../support/detectors.ts';
@@ -30,6 +30,20 @@ for (const [pattern, text, next] of places) {
     t.equal(nextOf(alphabet, Buffer.from(text, 'latin1'), 0, text.length), next);
   });
 }
+
+t.test('the next place is the same whichever places were asked for before', async (t) => {
+  const { alphabet } = analysePattern('[0-9]{3}');
+  const bytes = Buffer.from('12 345 6 789012 3 45 678 '.repeat(4));
+  for (const step of [1, 2, 5, 9, 31, 57]) {
+    const places = new NextPlaces(bytes);
+    for (let round = 0; round < 150; round += 1) {
+      const start = (round * step) % bytes.length;
+      const known = places.nextOf(alphabet, start, start + 10);
+      t.equal(known, nextOf(alphabet, bytes, start, start + 10), `${step} ${round}`);
+      if (round % 40 === 0) places.forget();
+    }
+  }
+});
 
 t.test('looks at no place outside of the region, and takes what reaches out of it', async (t) => {
   const { alphabet } = analysePattern('[0-9]{4}');
