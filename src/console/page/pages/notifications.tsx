@@ -59,7 +59,7 @@ export default function Notifications() {
           {
             name: 'Last problem',
             kind: 'wide',
-            cell: (it) => <span class="clip faint">{it.last_error ?? 'none'}</span>,
+            cell: (it) => <span class="clip faint">{it.last_error ?? 'no problem'}</span>,
           },
           { name: 'Delivered', kind: 'extra number', cell: (it) => it.delivered.toLocaleString('en') },
           { name: 'Waiting', kind: 'extra number', cell: (it) => it.waiting.toLocaleString('en') },
