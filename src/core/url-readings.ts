@@ -13,13 +13,13 @@ const urlParts = /^([^/?#]*:\/\/[^/?]*)([^?]*)(.*)$/s;
  */
 const oddEscape =
   /%C[01]%[89AB][0-9A-F]|%E0%[89][0-9A-F]%[89AB][0-9A-F]|%F0%8[0-9A-F]%[89AB][0-9A-F]%[89AB][0-9A-F]|%u[0-9A-F]{4}/gi;
-const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[9AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
+const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[09AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%8|u[0-9A-F]{4})/i;
 
 /**
  * Returns the URLs that servers may take this one for. First percent-encoding is undone where that changes
  * nothing (RFC 3986, 6.2.2.2). Then the path is read as by servers that merge slashes, decode `%2F` and
- * `%3B`, and drop `;parameters` and line ends. That is done once for each level of percent-encoding. A URL
- * with more levels is also read as `/%`, which only a rule for the whole host allows.
+ * `%3B`, drop `;parameters` and line ends, and end a path at a NUL. That is done once for each level of
+ * percent-encoding. A URL with more levels is also read as `/%`, which only a rule for the whole host allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);
@@ -65,6 +65,7 @@ const unreserved = /^[\w.~-]$/;
 
 function resolved(path: string): string {
   const lenient = path
+    .replace(/%00.*/s, '')
     .replace(/%0[9AD]/g, '')
     .replace(/%2F|%5C|\\/g, '/')
     .replace(/(?:;|%3B)[^/]*/g, '')

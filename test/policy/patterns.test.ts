@@ -211,6 +211,8 @@ t.test('a URL has further readings where servers differ', async (t) => {
     ['https://x.com/a%uff0fb', ['https://x.com/a%uff0fb', 'https://x.com/a/b']],
     ['https://x.com/%ud800?%2561', ['https://x.com/%ud800?%2561', 'https://x.com/%EF%BF%BD?%2561']],
     ['https://x.com/a/.%09./b', ['https://x.com/a/.%09./b', 'https://x.com/b']],
+    ['https://x.com/admin%00.png', ['https://x.com/admin%00.png', 'https://x.com/admin']],
+    ['https://x.com/a/..%2500b', ['https://x.com/a/..%2500b', 'https://x.com/']],
     ['https://x.com/50%', ['https://x.com/50%']],
     ['https://x.com/100%25', ['https://x.com/100%25']],
     ['https://x.com/caf%c3%a9', ['https://x.com/caf%C3%A9']],
