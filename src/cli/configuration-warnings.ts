@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { dotted, suggestion } from '../config/checks/mistakes.ts';
+import { dotted, type Path, suggestion } from '../config/checks/mistakes.ts';
 import { cannotBeRead } from '../config/checks/references.ts';
 import type { Files, Mistake } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
@@ -21,6 +21,7 @@ export function findWarningsOutside(
 ): readonly Mistake[] {
   return [
     ...accountsOfNoTool(config, toolNames),
+    ...namesOfNothing(config, toolNames),
     ...expiredKeys(config, nowMs),
     ...expiredIdentities(config, files, nowMs),
     ...endingAuthority(config, files, nowMs),
@@ -49,6 +50,38 @@ const accountsOfNoTool = ({ tenants }: Config, toolNames: readonly string[]): re
         ),
       ),
   );
+
+/** Warns of tools and environments that nothing has: what is said of them holds for no call. */
+function namesOfNothing(config: Config, toolNames: readonly string[]): readonly Mistake[] {
+  const tenants = [...config.tenants.values()];
+  const environments = [...tenants, config.defaultTenant('default')].flatMap((it) => it.environments);
+  const unknown =
+    (noun: string, known: readonly string[]) =>
+    (path: Path, name: string | undefined): readonly Mistake[] =>
+      name === undefined || known.includes(name)
+        ? []
+        : [warning(dotted(path), `there is no such ${noun}${suggestion(name, known)}`)];
+  const tool = unknown('tool', toolNames);
+  const environment = unknown('environment', environments);
+  return [
+    ...config.tools.flatMap(({ name }, at) => tool(['tools', at, 'name'], name)),
+    ...config.notifications.flatMap((it, at) => [
+      ...it.tools.flatMap((name, index) => tool(['notifications', at, 'tools', index], name)),
+      ...it.environments.flatMap((name, index) =>
+        environment(['notifications', at, 'environments', index], name),
+      ),
+    ]),
+    ...tenants.flatMap(({ budgets }, at) =>
+      budgets.flatMap(({ match }, index) => {
+        const path = ['tenants', at, 'budgets', index, 'match'];
+        return [
+          ...tool([...path, 'tool_name'], match.tool_name),
+          ...(match.tool_names ?? []).flatMap((name, of) => tool([...path, 'tool_names', of], name)),
+        ];
+      }),
+    ),
+  ];
+}
 
 const expiredKeys = ({ keys }: Config, nowMs: number): readonly Mistake[] =>
   keys.flatMap(({ name, expiresAtMs }, at) =>

@@ -248,6 +248,32 @@ t.test(
   },
 );
 
+t.test('config check warns of tools and environments that nothing has', async (t) => {
+  const { configFile } = writeTestConfig(t, {});
+  const text = [
+    'tenants:',
+    '  - { id: acme, environments: [prod], budgets: [{ name: b, daily: 1, match: { tool_names: [opnai, own] } }] }',
+    'tools: [{ name: githb, max_body_bytes: 1MB }, { name: slack, max_body_bytes: 1MB }]',
+    'notifications:',
+    '  - { name: a, type: slack, url: "https://hooks.test/x", tools: [slak, slack], environments: [prd, prod] }',
+    'telemetry: { otlp_headers: { api-key: x } }',
+    'policies: []',
+  ];
+  writeFileSync(configFile, text.join('\n'));
+  const { code, stdout, stderr } = await postern('--json', 'config', 'check', configFile);
+  t.equal(code, 0, stderr);
+  const { warnings } = JSON.parse(stdout);
+  t.match(warnings, [
+    /^line 6, .*telemetry\.otlp_headers: has no effect without otlp$/,
+    /^line 2, .*tenants\[0\]\.budgets\[0\]\.match\.tool_names\[0\]: there is no such tool; did you mean "openai"\?$/,
+    /^line 2, .*match\.tool_names\[1\]: there is no such tool/,
+    /^line 3, .*tools\[0\]\.name: there is no such tool; did you mean "github"\?$/,
+    /^line 5, .*notifications\[0\]\.tools\[0\]: there is no such tool; did you mean "slack"\?$/,
+    /^line 5, .*notifications\[0\]\.environments\[0\]: there is no such environment; did you mean "prod"\?$/,
+  ]);
+  t.equal(warnings.length, 6);
+});
+
 t.test('config check and the start name the places of sockets and files that cannot be', async (t) => {
   const { dir, configFile } = writeTestConfig(t, {});
   mkdirSync(join(dir, 'folder.yaml'));

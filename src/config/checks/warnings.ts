@@ -86,6 +86,8 @@ function weakSettings(written: Written): readonly UnplacedMistake[] {
         'proxy.listen can be reached by others than this machine, and calls need no key: whoever reaches it may use it',
     });
   }
+  if (written.telemetry.otlp === null && written.telemetry.otlpHeaders.size > 0)
+    findings.push({ path: ['telemetry', 'otlp_headers'], message: 'has no effect without otlp' });
   if (written.mode === 'monitor')
     findings.push({ path: ['mode'], message: 'nothing is blocked in monitor mode' });
   for (const [index, credential] of written.credentials.entries()) {

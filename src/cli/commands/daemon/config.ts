@@ -52,7 +52,7 @@ async function checkAll(file: string, config: Config) {
   const { checkTools, enginesFor } = await import('../../../daemon/reload/generation.ts');
   const { loadPolicyFiles } = await import('../../../daemon/reload/policy-files.ts');
   const { checkFiles } = await import('../../../daemon/start/check-files.ts');
-  const { namesInFiles } = await import('../../../decision/trace/known-names.ts');
+  const { namesInFiles, toolsKnownTo } = await import('../../../decision/trace/known-names.ts');
   const { createCatalogues, ownTables } = await import('../../../tenants/catalogues.ts');
   const { loadEngines } = await import('../../../tenants/engines.ts');
   checkFiles(config, disk);
@@ -75,7 +75,9 @@ async function checkAll(file: string, config: Config) {
   const { bodyLimitsInForce } = await import('../../body-limits.ts');
   const bodyLimits = bodyLimitsInForce(config, catalogues.common.bodyLimits);
   const { findWarningsOutside } = await import('../../configuration-warnings.ts');
-  const toolNames = (known.tools ?? []).map(({ name }) => name);
+  const ofTenants = [...config.tenants.keys()].map((id) => catalogues.of(id));
+  const tools = [catalogues.common, ...ofTenants].flatMap(toolsKnownTo);
+  const toolNames = [...new Set(tools.map(({ name }) => name))];
   const found = findWarningsOutside(config, disk, { nowMs: Date.now(), toolNames });
   const outside = withPlaces(new ConfigError(file, found)).mistakes;
   const warnings = [...[...config.warnings, ...outside].map(mistakeSentence), ...told, ...agents.warnings];
