@@ -142,7 +142,7 @@ const kinds = either([
   /** Matches a sum of variables, or a negated one with a member behind it: `pwd+salt`, `!authstatus->done`. */
   /^(?=[a-z_+]{0,64}(?:pass|pwd|salt|key|index|name|user))[a-z_]{1,24}(?:\+[a-z_]{1,24}){1,3}$|^![a-z_]{3,40}-$/,
   /** Matches a member of an element, whatever case it has, and a type of Go: `fields[0].Name`, `*v1.Secret`. */
-  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|\*){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$|^[A-Z][A-Za-z]{2,24}\[[A-Za-z_]{1,24}\]$/,
+  /^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){0,3}\[\d{0,3}\](?:(?:\.|->)[A-Za-z_]{1,40}(?:\[\d{0,3}\])?){0,3}\.?(?<=[.A-Za-z_])$|^[a-z_][A-Za-z_]{0,40}(?:\.[A-Za-z_]{1,40}){1,3}\[\d{0,3}\]$|^(?:\[\]|[*&]){1,3}[a-z][a-z\d]{1,24}\.[A-Z][A-Za-z]{1,40}$|^[A-Z][A-Za-z]{2,24}\[[A-Za-z_]{1,24}\]$/,
   /** Matches a stressed word of Markdown: `**highly**`, `*present*.`. */
   /^\*{1,2}[A-Za-z]{2,24}[.,;:!]?\*{0,2}[.,;:!]?$/,
   /** Matches a kind of files, a file in a folder, and an option: `*.pkpass`, `gdb/x-64.exp:`, `--with-x=`. */
@@ -173,6 +173,8 @@ const kinds = either([
   /^[A-Z]{2,16}(?:_[A-Z]{2,16}){1,5}=(?:[a-z]{1,16}[-.]){0,4}[a-z]{0,16}\d{0,2}$/,
   /** Matches the subject of a mail whose words are encoded (RFC 2047). */
   /^Subject:? ?=\?[\w-]{3,16}\?[BQbq]\?/,
+  /** Matches a question that code asks, and a footnote of reStructuredText: `!isEmpty`, `[#argon2-home]_`. */
+  /^!(?:is|has|can)(?:[A-Z][a-z]{1,16}){1,3}$|^\[#[a-z]{2,16}\d?(?:-[a-z]{2,16}){0,3}\]_$/,
   /** Matches a variable between two texts that code joins: `+expected1+`. */
   /^\+[a-z_]{2,24}\d{0,2}\+$/,
 ]);

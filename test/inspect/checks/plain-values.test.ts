@@ -68,6 +68,9 @@ const plain = [
   'quay.io/keycloak/keycloak:20.0.2',
   '6380?database',
   'AWS_DEFAULT_REGION=us-east-1',
+  '&esv1.OnePasswordProvider',
+  '!isEmpty',
+  '[#argon2-home]_',
   'Subject: =?UTF-8?Q?=D0=92=D0=BE?=',
   Buffer.from('{"alg":"RS256","typ":"JWT"}').toString('base64url'),
 ];
@@ -126,6 +129,9 @@ const notPlain = [
   'P\\u00e4ss7wort',
   'quay.io/q8Zk2LmN4pR7:20.0.2',
   '6380?q8Zk2',
+  '&q8Zk2.LmN4pR7',
+  '!isq8Zk2LmN4',
+  '[#q8Zk2]_',
   'AWS_DEFAULT_KEY=q8Zk2LmN4pR7',
   Buffer.from('{"user":"jd","id":17}').toString('base64url'),
 ];

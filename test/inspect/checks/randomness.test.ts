@@ -19,6 +19,7 @@ const named = [
   'ed25519.Ed25519PrivateKey.from_private_bytes',
   'standard_b64encode',
   'production-west',
+  Buffer.from('foobar_new').toString('base64url'),
   Buffer.from('this is a fake bearer token!').toString('base64'),
   Buffer.from('I wonder who will decode this\n').toString('base64'),
   Buffer.from('{"username": "tom').toString('base64').replace(/=+$/, ''),
