@@ -30,7 +30,8 @@ export function createCatalogues({ file, tools }: Pick<Config, 'file' | 'tools'>
     } catch (error) {
       if (!(error instanceof CatalogueError)) throw error;
       const toMistake = (message: string): Mistake => ({ path: 'tools', line: undefined, message });
-      throw new ConfigError(file, error.mistakes.map(toMistake));
+      // A tool of several surfaces has the same mistake on each.
+      throw new ConfigError(file, [...new Set(error.mistakes)].map(toMistake));
     }
   };
   /** The catalogue of tenants without additions. */
