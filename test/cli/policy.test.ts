@@ -424,7 +424,7 @@ t.test('test says what is wrong with a case file, and runs the others', async (t
     { file: write('circle.yaml', 'cases: &a [*a]'), says: 'circle\\.yaml:1:12: there is no such anchor' },
     {
       file: write('misspelt.yaml', { policies: ['harmless.yaml'], cases: [{ ...one, expects: {} }] }),
-      says: 'misspelt\\.yaml:\\d+: cases\\[0\\]\\.expects: expects: did you mean expect\\?',
+      says: 'misspelt\\.yaml:\\d+: cases\\[0\\]\\.expects: expects is not a key here; did you mean expect\\?',
     },
     {
       file: write('twice.yaml', {
