@@ -123,9 +123,9 @@ t.test('what is wrong with a case file is said with its place, all of it', async
     [
       'misspelt keys',
       { ...file({ ...one, expects: {}, call: { ...call, methd: 'GET' } }), tenants: {} },
-      ['cases[0].call.methd', /^methd: did you mean method\?$/],
-      ['cases[0].expects', /^expects: did you mean expect\?$/],
-      ['tenants', /^tenants: did you mean tenant\?$/],
+      ['cases[0].call.methd', /^methd is not a key here; did you mean method\?$/],
+      ['cases[0].expects', /^expects is not a key here; did you mean expect\?$/],
+      ['tenants', /^tenants is not a key here; did you mean tenant\?$/],
     ],
     [
       'misspelt words',
