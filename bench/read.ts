@@ -82,11 +82,15 @@ const neighbourhoodLength = 512;
 /** A message of an agent, filled up to the size with parts; a sentence stands in place of what would be found there. */
 function bodyOf(parts: readonly string[], separator: string, size: number): Buffer {
   let content = '';
+  // What is read, while the content has its escapes.
+  let plain = '';
   for (let random = 12_345; content.length < size; ) {
     random = (Math.imul(random, 1_664_525) + 1_013_904_223) >>> 0;
-    const part = JSON.stringify(`${parts[(random >>> 8) % parts.length]}${separator}`).slice(1, -1);
-    const isKept = separator === ' ' || isClean(content.slice(-neighbourhoodLength) + part);
-    content += isKept ? part : `${prose[random % prose.length]} `;
+    const part = `${parts[(random >>> 8) % parts.length]}${separator}`;
+    const isKept = separator === ' ' || isClean(plain.slice(-neighbourhoodLength) + part);
+    const kept = isKept ? part : `${prose[random % prose.length]} `;
+    plain += kept;
+    content += JSON.stringify(kept).slice(1, -1);
   }
   const head = '{"model":"gpt-x","max_tokens":1024,"messages":[{"role":"user","content":"';
   return Buffer.from(`${head}${content.slice(0, size - head.length - 4).replace(/\\+$/, '')}"}]}`);
