@@ -150,8 +150,9 @@ t.test('what is wrong with a case file is said with its place, all of it', async
     ],
     [
       'unknown facts',
-      file({ ...one, call: { ...call, facts: { trust: 1, riskscore: 1 } } }),
-      ['cases[0].call.facts.trust', /^trust is not a key here; valid are now, runtime_type, /],
+      file({ ...one, call: { ...call, facts: { mood: 1, trust: 1, riskscore: 1 } } }),
+      ['cases[0].call.facts.mood', /^mood is not a key here; valid are now, runtime_type, /],
+      ['cases[0].call.facts.trust', /did you mean trust_score\?$/],
       ['cases[0].call.facts.riskscore', /did you mean risk_score\?$/],
     ],
     [
