@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { bands, contentClasses, verbs } from '../core/call.ts';
 import { parseUuid } from '../core/ids.ts';
 import { globProblem } from '../util/glob.ts';
+import { keepsDirection, keepsDirectionRule } from '../util/keeps-direction.ts';
 import { parsePath } from './match/json-path.ts';
 import { principalGlob } from './match/principal.ts';
 import { isTimeZone } from './match/time-window.ts';
@@ -254,6 +255,7 @@ const documentFields = {
   description: z
     .string()
     .max(descriptionLengthMax)
+    .regex(keepsDirection, keepsDirectionRule)
     .nullable()
     .default('')
     .transform((value) => value ?? ''),

@@ -112,6 +112,26 @@ t.test('a policy for other tenants is refused, so that nobody believes that it h
   t.equal((await api('POST', '/v1/policies/apply', { ...policy, tenants: ['acme'] })).status, 200);
 });
 
+t.test('names and descriptions for people do not turn the direction of text', async (t) => {
+  const { api, mint } = await start(t);
+  const turned = 'read only \u202eevil';
+  const described = await api('POST', '/v1/policies/apply', {
+    name: 'p',
+    description: turned,
+    rules: [rule('R')],
+  });
+  t.match(described, {
+    status: 400,
+    body: { errors: [{ path: 'description', message: /direction of text/ }] },
+  });
+  await t.rejects(mint({ name: turned }), /name: must not have characters that turn the direction of text/);
+  const value = await api('POST', '/v1/policies/apply', {
+    name: 'p',
+    rules: [rule('R', { condition: { body_contains_any: [turned] } })],
+  });
+  t.equal(value.status, 200, 'a rule may look for such a text');
+});
+
 t.test('versions, archive and what comes after', async (t) => {
   const gateway = await start(t);
   const { api, apply } = gateway;

@@ -5,15 +5,17 @@ import { parseUuid } from '../../core/ids.ts';
 import type { SafeName } from '../../core/safe-name.ts';
 import { cutPage, notACursor } from '../../state/rules/cursor.ts';
 import type { Page, Paged } from '../../state/store.ts';
+import { keepsDirection, keepsDirectionRule } from '../../util/keeps-direction.ts';
 
 /* Fields that requests and answers of several endpoints share. */
 
 export const tenantId = z.string().regex(/^[A-Za-z0-9_-]{1,64}$/, 'must be 1 to 64 of A-Z a-z 0-9 _ -');
 export const ofTenant = { tenant_id: tenantId.nullish() };
-/** A text without half a surrogate pair. Not every reader of JSON takes one. */
+/** A text for people. It has no half of a surrogate pair, which not every reader of JSON takes. */
 export const text = z
   .string()
-  .refine((it) => it.isWellFormed(), 'must be Unicode: it has half of a surrogate pair');
+  .refine((it) => it.isWellFormed(), 'must be Unicode: it has half of a surrogate pair')
+  .refine((it) => keepsDirection.test(it), keepsDirectionRule);
 /** A line of text for people, without control characters. */
 export const title = text
   .trim()
