@@ -163,6 +163,18 @@ export const vault: SuitePart = async (t, { store, hints, ...lab }) => {
     t.equal(await claim('later', noonMs + 60_000), true);
   });
 
+  await t.test(
+    'a nonce counts while its call is within the window of a clock that was set back',
+    async (t) => {
+      const acme = await lab.tenant();
+      const keyId = newId();
+      const claim = (atMs: number) =>
+        store.claimNonce(acme.tenantId, keyId, 'of a call', atMs, atMs + 60_000);
+      t.equal(await claim(noonMs + 119_000), true);
+      for (const atMs of [noonMs + 50_000, noonMs]) t.equal(await claim(atMs), false);
+    },
+  );
+
   await t.test('recalls who was here a moment ago, and nobody else', async (t) => {
     const acme = await lab.tenant();
     const [key, silent] = [await acme.key(), await acme.key()];

@@ -1,5 +1,4 @@
 import { Tally } from '../../../util/tally.ts';
-import { clockSkewMs } from '../../rules/clock-skew.ts';
 import { noncesPerKeyMax, noncesPerTenantMax, tooManyNonces } from '../../rules/nonces.ts';
 
 interface Seen {
@@ -47,16 +46,20 @@ export class Nonces {
   }
 }
 
-/**
- * Drops nonces that have ended, up to the first that has not. One that a clock claimed which was ahead keeps
- * no room until that time.
- */
+/** Drops nonces that have ended, up to the first that has not. */
 function dropEnded(nonces: TenantNonces, nowMs: number): void {
   for (const [name, it] of nonces.seen) {
-    if (it.endsAtMs > nowMs && it.claimedAtMs - nowMs <= clockSkewMs) return;
+    if (it.endsAtMs > nowMs && !isFarAhead(it, nowMs)) return;
     drop(nonces, name, it);
   }
 }
+
+/**
+ * Tells whether a nonce was claimed by a clock that was ahead so far that the replay window refuses its call
+ * now. The call's time is at most one window before the claim, and is let in from one window before that.
+ */
+const isFarAhead = ({ claimedAtMs, endsAtMs }: Seen, nowMs: number): boolean =>
+  claimedAtMs - nowMs > 2 * (endsAtMs - claimedAtMs);
 
 function drop({ seen, held }: TenantNonces, name: string, { keyId }: Seen): void {
   seen.delete(name);
