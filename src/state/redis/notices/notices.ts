@@ -1,3 +1,4 @@
+import { clockSkewMs } from '../../rules/clock-skew.ts';
 import {
   claimNotedMs,
   deadMax,
@@ -34,7 +35,7 @@ export function createRedisNotices({ connection, names: { notices: own } }: Link
         const some = notices.slice(at, at + scriptNoticesMax);
         const to = [...new Set(some.flatMap((it) => it.channels.map(({ name }) => name)))];
         const keys = [...shared, own.windows, own.windowEnds, own.ids];
-        const bounds = [nowMs, noticeIdsMax, digestTracesMax, windowsKeptMs];
+        const bounds = [nowMs, noticeIdsMax, digestTracesMax, windowsKeptMs, clockSkewMs];
         const args = some.flatMap((it) => noticeArgs(it, (name) => keys.length + to.indexOf(name) + 1));
         await connection.run(scripts.noticesEnqueue, [...keys, ...to.map(own.due)], [...bounds, ...args]);
       }

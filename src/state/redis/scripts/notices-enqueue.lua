@@ -3,17 +3,15 @@
 -- KEYS  1 messages  2 texts  3 channels  4 windows  5 their ends  6 ids of notices
 --       then the queues of channels
 -- ARGV  1 ms  2 how many ids of notices are remembered  3 how many traces a message names
---       4 ms that a window is kept
+--       4 ms that a window is kept  5 ms by which the clocks of nodes may differ
 --       then for each notice: id, kind, tenant or '', ms, trace or '', text, how many channels, and of each
 --         the number of its queue in KEYS, name, owner or '', ms of its digest, most that wait
 --         id of the message, window
 
 local messages, texts, channels, windows, windowEnds, ids = unpack(KEYS, 1, 6)
-local now, idsMax, tracesMax, windowsKeptMs = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
--- The clocks of nodes differ by less than this. A window that ends later than digest and skew was set by a
--- clock that was ahead.
-local skewMs = 60000
-local i = 5
+local now, idsMax, tracesMax = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+local windowsKeptMs, skewMs = tonumber(ARGV[4]), tonumber(ARGV[5])
+local i = 6
 local function take()
   i = i + 1
   return ARGV[i - 1]
@@ -33,6 +31,7 @@ local function place(notice, ms, text)
   if not notice.isNew then return end
   redis.call('HSETNX', channels, 'owner ' .. name, owner)
   local endMs, isCollecting, last = string.match(redis.call('HGET', windows, window) or '', '^(%d+) ([01]) (.+)$')
+  -- A window that ends later than digest and skew was set by a clock that was ahead.
   if last and tonumber(endMs) - now > digestMs + skewMs then last = nil end
   local waiting = redis.call('ZCARD', queue)
   local standing = last and redis.call('ZSCORE', queue, last) and redis.call('HGET', messages, last)
