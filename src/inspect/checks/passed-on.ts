@@ -1,7 +1,8 @@
 import { packagedWords } from '../../util/files/packaged-lines.ts';
 import { isAscii } from '../kernel/bytes.ts';
 import type { Checks } from './check.ts';
-import { isEncodedWords, randomBits } from './randomness.ts';
+import { randomBits } from './letter-pairs.ts';
+import { isEncodedWords } from './randomness.ts';
 import { hasDigit, hasLetter, isChosen, isPasswordLike } from './texts.ts';
 
 /*

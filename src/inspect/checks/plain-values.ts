@@ -1,3 +1,5 @@
+import { randomBits } from './letter-pairs.ts';
+
 /*
  * Recognises values that are no secret whatever the name before them says: `passwordChangedAt: 2026-03-04`,
  * `PWD=/srv/build/4711`, `token_address: 0x52…`. Names are many and kinds of such values few, so the values
@@ -149,8 +151,6 @@ const kinds = either([
   /^\*\.[a-z\d]{1,10}$|^(?:[\w.+-]{1,64}\/){1,6}[\w.+-]{1,64}\.(?:exp|cc?|cpp|h|py|go|rs|[jt]sx?|rb|java|sh|json|ya?ml|toml|md|txt|xml|html?):?$|^--[a-z]{2,24}(?:-[a-z]{2,24}){0,4}(?:=|$)/,
   /** Matches algorithms of JSON web tokens (RFC 7518) and TLS: `ECDH-ES+A128KW`, `ECDHE-RSA-AES128-SHA256`. */
   /^(?:A(?:128|192|256)(?:CBC-HS(?:256|384|512)|GCM(?:KW)?|KW)|ECDH-ES(?:\+A(?:128|192|256)KW)?|RSA-OAEP-(?:256|384|512)|PBES2-HS\d{3}\+A\d{3}KW)$|^(?:TLS_)?(?:(?:ECDHE?|DHE|RSA|ECDSA|PSK|AES\d{0,3}|CHACHA20|POLY1305|GCM|CBC|CCM8?|SHA\d{0,3}|WITH|3?DES|EDE3?|CAMELLIA\d{0,3}|ARIA\d{0,3}|128|256)(?:[-_+]|$)){3,12}$/,
-  /** Matches a place in a document, and an element of a page by its words: `#/components/x`, `#txt-box-password`. */
-  /^#(?:\/[A-Za-z$]{1,60}){2,8}$|^#[a-z]{2,20}(?:[-_][a-z]{2,20}){1,4}$/,
   /** Matches what tools that try passwords put one for, and a query: `^PASS^`, `COMBO00:COMBO01`, `?id=1`. */
   /^\^[A-Z]{3,8}\^$|^(?:COMBO|FILE)\d\d(?::(?:COMBO|FILE)\d\d)?$|^\?[a-z]{1,12}=\d{1,6}\/\*/,
   /** Matches a link of Markdown whose last word stands before it: `Security](#v62-password)`. */
@@ -159,25 +159,34 @@ const kinds = either([
   /^[A-Za-z]{2,24}(?:_[A-Za-z\d]{1,16}){0,6}_(?:key|iv|id|url|user|username|password|secret|token|name|host)=$/i,
   /** Matches a rule of LDAP by its number, and a type of Python: `2.5.13.18:=`, `Union[None,`. */
   /^\d(?:\.\d{1,6}){3,10}(?::=.{0,4})?$|^(?:Union|Optional|List|Dict|Literal|Annotated)\[[A-Za-z]{0,24},?$/,
+  /** Matches words with letters beyond ASCII in escapes, as translations in JSON have: `\u5bc6\u94a5`. */
+  /^[A-Za-z.,:!?]{0,40}\\{1,4}u(?!00[2-7])[\da-fA-F]{4}(?:\\{1,4}u[\da-fA-F]{4}|[A-Za-z.,:!?]){0,200}$/,
+  /** Matches the subject of a mail whose words are encoded (RFC 2047). */
+  /^Subject:? ?=\?[\w-]{3,16}\?[BQbq]\?/,
+]);
+
+/** Matches words in one of these forms. */
+const wordings = either([
+  /** Matches a place in a document, and an element of a page by its words: `#/components/x`, `#txt-box-password`. */
+  /^#(?:\/[A-Za-z$]{1,60}){2,8}$|^#[a-z]{2,20}(?:[-_][a-z]{2,20}){1,4}$/,
   /** Matches a member of a class that code assigns: `DateTime.UtcNow;`. */
   /^(?:[A-Z][a-z]{1,16}){1,4}(?:\.(?:[A-Z][a-z]{1,16}){1,4}){1,3};$/,
   /** Matches a name of three words or more, one of them for a secret, and a digit: `forgottenPasswordAnswer1`. */
   /^[A-Za-z][a-z]{2,16}(?:[A-Z][a-z]{2,16}){2,8}V?\d$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)\w{1,60})/,
   /** Matches a member of what may be missing, and of the object itself: `PasswordUnlock?.Salt`, `self.rsa512jwk`. */
   /^[A-Za-z_]{1,60}[?!]\.[A-Za-z_]{1,40}$(?<=(?:[Pp]assword|[Ss]ecret|[Tt]oken)[A-Za-z_]{0,40}[?!]\.\w{1,40})|^(?:self|this)\.[a-z_]{2,24}\d{0,4}[a-z_]{0,16}$/,
-  /** Matches words written in escapes, as translations in JSON have: `\u5bc6\u94a5`, `Tajn\u00e9`. */
-  /^[A-Za-z.,:!?]{0,40}\\{1,4}u[\da-fA-F]{4}(?:\\{1,4}u[\da-fA-F]{4}|[A-Za-z.,:!?]){0,200}$/,
   /** Matches an image of containers (OCI distribution, "Pulling manifests"), and a port with a query behind it. */
   /^(?:[a-z\d-]{1,40}\.){1,4}[a-z]{2,6}\/(?:[a-z][a-z-]{1,40}\/){0,4}[a-z][a-z-]{1,40}:v?\d{1,4}(?:\.\d{1,4}){0,3}$|^\d{1,5}\?[a-z]{1,24}(?:=|$)/,
   /** Matches the next setting, whose name is in capitals: `AWS_DEFAULT_REGION=us-east-1`. */
   /^[A-Z]{2,16}(?:_[A-Z]{2,16}){1,5}=(?:[a-z]{1,16}[-.]){0,4}[a-z]{0,16}\d{0,2}$/,
-  /** Matches the subject of a mail whose words are encoded (RFC 2047). */
-  /^Subject:? ?=\?[\w-]{3,16}\?[BQbq]\?/,
   /** Matches a question that code asks, and a footnote of reStructuredText: `!isEmpty`, `[#argon2-home]_`. */
   /^!(?:is|has|can)(?:[A-Z][a-z]{1,16}){1,3}$|^\[#[a-z]{2,16}\d?(?:-[a-z]{2,16}){0,3}\]_$/,
   /** Matches a variable between two texts that code joins: `+expected1+`. */
   /^\+[a-z_]{2,24}\d{0,2}\+$/,
 ]);
+
+/** The bits of order from which letters are no words, whatever form they have: `#sjcacxw-ucfngq`. */
+const wordingBitsMax = 8;
 
 /** Matches what stands anywhere in a value. */
 const parts = either([
@@ -192,4 +201,8 @@ const parts = either([
 
 /** Tells whether the value is plainly of another kind, in time linear in its length. */
 export const isPlainValue = (value: string): boolean =>
-  kinds.test(value) || parts.test(value) || isFormat(value) || isTokenHead(value);
+  kinds.test(value) ||
+  parts.test(value) ||
+  (wordings.test(value) && randomBits(value) < wordingBitsMax) ||
+  isFormat(value) ||
+  isTokenHead(value);

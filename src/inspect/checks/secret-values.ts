@@ -1,5 +1,5 @@
 import type { Checks } from './check.ts';
-import { randomBits } from './randomness.ts';
+import { randomBits } from './letter-pairs.ts';
 import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */

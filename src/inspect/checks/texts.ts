@@ -2,8 +2,9 @@ import { isUtf8 } from 'node:buffer';
 import { parse } from 'tldts';
 import { isAscii } from '../kernel/bytes.ts';
 import type { Checks } from './check.ts';
+import { randomBits } from './letter-pairs.ts';
 import { isIdentifier, isPlainValue, withoutNumbers } from './plain-values.ts';
-import { isEncodedWords, isRandom, randomBits } from './randomness.ts';
+import { isEncodedWords, isRandom } from './randomness.ts';
 
 export const hasDigit = /[0-9]/;
 export const hasLetter = /[A-Za-z]/;

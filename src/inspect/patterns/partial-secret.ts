@@ -1,4 +1,4 @@
-import { randomBits } from '../checks/randomness.ts';
+import { randomBits } from '../checks/letter-pairs.ts';
 import { byteSet } from '../kernel/bytes.ts';
 import { bitsOf } from './alphabet.ts';
 import { type ByteSet, bytesMatching, noBytes, tableOf, union } from './byte-set.ts';

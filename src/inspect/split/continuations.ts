@@ -1,5 +1,5 @@
+import { randomBits } from '../checks/letter-pairs.ts';
 import { isPlainValue } from '../checks/plain-values.ts';
-import { randomBits } from '../checks/randomness.ts';
 import type { Field } from '../decode/fields.ts';
 import type { Span } from '../decode/span-map.ts';
 import { type DetectorEngine, looksRandom, type PartialSecret } from '../match/engine.ts';

@@ -1,6 +1,6 @@
 import type { DataClass } from '../../core/call.ts';
+import { randomBits } from '../checks/letter-pairs.ts';
 import { isIdentifier } from '../checks/plain-values.ts';
-import { randomBits } from '../checks/randomness.ts';
 import { lastAtOrBefore, type Span } from '../decode/span-map.ts';
 import type { View } from '../decode/views.ts';
 import type { Match } from '../match/engine.ts';

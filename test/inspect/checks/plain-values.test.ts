@@ -76,6 +76,16 @@ const plain = [
 ];
 /** Each is like one of them, and may be a secret. */
 const notPlain = [
+  '#sjcacxw-ucfngq',
+  '+lgadumyzvgaaeajb12+',
+  '!isOqsohgywbmo',
+  '[#shmjfznpxhvn]_',
+  'Hrogwufp.Uqvrxacc;',
+  'WrzbraPasswordKdnrb7',
+  'self.qzxkwvtjrbgp1234',
+  'gqvmerlx.eejf/kpvfmexg:5968',
+  'ZXQYVK_IEOC=nasbbuaykd77',
+  'lPIivRGt\\u003dLuyPaa',
   'arg[0]9drTJvcXLB',
   '9drT?.JvcXLB',
   '03d8ba7ca5c485979788d6f121199e4370622491',

@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import t from 'tap';
-import { randomBits, randomnessChecks } from '../../../src/inspect/checks/randomness.ts';
+import { randomBits } from '../../../src/inspect/checks/letter-pairs.ts';
+import { randomnessChecks } from '../../../src/inspect/checks/randomness.ts';
 
 const { random, 'plainly-random': plainlyRandom } = randomnessChecks;
 const lower = 'abcdefghijklmnopqrstuvwxyz';
