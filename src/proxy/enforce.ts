@@ -83,13 +83,11 @@ export function enforce(
   let going: GoingCall | undefined;
   const refuse = (error: GatewayError): void => {
     going?.ended({ status: 0, code: error.code });
-    // A call that fails for a reason of ours was not let out, nor one to an address that DNS gave it.
-    const isOurs = problems[error.code].status === 503 || error.code === 'EGRESS_BLOCKED';
     const { reason_codes: reasons = [] } = error.extra;
     const isOfAnswer = reasons[0] === 'RESPONSE_BLOCKED';
     if (!isRefused && !isOfAnswer) gate.answers.failed(call.identity.tenantId, call.traceId, error.code);
     const headers =
-      isOurs || isOfAnswer
+      isHeldBack(error) || isOfAnswer
         ? refusalHeaders(gate.names, call.traceId, isOfAnswer ? reasons.join(',') : error.code)
         : decided;
     answerProblem(exchange, withTrace(error, call.traceId), headers);
@@ -109,6 +107,13 @@ export function enforce(
     refuse(toGatewayError(error));
   }
 }
+
+/**
+ * Tells whether a call that was allowed fails before it is let out: for a reason of ours, or since DNS gave it
+ * an address that is blocked.
+ */
+export const isHeldBack = ({ code }: GatewayError): boolean =>
+  problems[code].status === 503 || code === 'EGRESS_BLOCKED';
 
 interface Sending {
   readonly openWebSocket: Way['openWebSocket'];

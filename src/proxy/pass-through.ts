@@ -9,7 +9,7 @@ import { decisionHeaders, refusalHeaders } from '../wire/server/decision-headers
 import { noticeLeaving } from '../wire/server/notice-leaving.ts';
 import type { Tunnel } from './addressed.ts';
 import { claimedBy, inProxyTerms, refusalOfClaim } from './authenticate.ts';
-import { toRefusal, withTrace } from './enforce.ts';
+import { isHeldBack, toRefusal, withTrace } from './enforce.ts';
 import { readRequestHead } from './request-head.ts';
 
 /** A tunnel that may stand, or the error why it may not. `headers` say what was decided. */
@@ -68,7 +68,10 @@ async function dial(
   } catch (error) {
     const failure = toGatewayError(error);
     gate.answers.failed(call.identity.tenantId, call.traceId, failure.code);
-    return { error: withTrace(failure, call.traceId), headers };
+    return {
+      error: withTrace(failure, call.traceId),
+      headers: isHeldBack(failure) ? refusalHeaders(gate.names, call.traceId, failure.code) : headers,
+    };
   }
 }
 
