@@ -4,8 +4,8 @@ import { inWords } from '../util/schema-words.ts';
 import { readYaml, type YamlMistake } from '../util/yaml.ts';
 import type { BodyBounds } from '../wire/server/collect.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
+import { ignoredFields } from './fields/ignored-fields.ts';
 import { invalid } from './fields/invalid.ts';
-import { ignoredFields } from './ignored-fields.ts';
 import type { Route } from './route.ts';
 
 /** Bytes of a body in YAML. Parsing them takes the event loop a tenth of a second at worst. */

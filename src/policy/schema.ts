@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { bands, contentClasses, verbs } from '../core/call.ts';
 import { parseUuid } from '../core/ids.ts';
+import { keepsDirection, keepsDirectionRule } from '../core/safe-name.ts';
 import { globProblem } from '../util/glob.ts';
-import { keepsDirection, keepsDirectionRule } from '../util/keeps-direction.ts';
 import { parsePath } from './match/json-path.ts';
 import { principalGlob } from './match/principal.ts';
 import { isTimeZone } from './match/time-window.ts';

@@ -2,10 +2,9 @@ import { z } from 'zod';
 import { bands, confidences, dataClasses, decisions } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { parseUuid } from '../../core/ids.ts';
-import type { SafeName } from '../../core/safe-name.ts';
+import { keepsDirection, keepsDirectionRule, type SafeName } from '../../core/safe-name.ts';
 import { cutPage, notACursor } from '../../state/rules/cursor.ts';
 import type { Page, Paged } from '../../state/store.ts';
-import { keepsDirection, keepsDirectionRule } from '../../util/keeps-direction.ts';
 
 /* Fields that requests and answers of several endpoints share. */
 

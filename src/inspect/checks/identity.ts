@@ -1,11 +1,11 @@
 import type { Checks } from './check.ts';
-import { africanAndOceanianIdentityChecks } from './identity-africa-oceania.ts';
-import { americanIdentityChecks } from './identity-americas.ts';
-import { asianIdentityChecks } from './identity-asia.ts';
-import { documentChecks } from './identity-documents.ts';
-import { easternEuropeanIdentityChecks } from './identity-eastern-europe.ts';
-import { northernEuropeanIdentityChecks } from './identity-northern-europe.ts';
-import { westernEuropeanIdentityChecks } from './identity-western-europe.ts';
+import { africanAndOceanianIdentityChecks } from './identity/africa-oceania.ts';
+import { americanIdentityChecks } from './identity/americas.ts';
+import { asianIdentityChecks } from './identity/asia.ts';
+import { documentChecks } from './identity/documents.ts';
+import { easternEuropeanIdentityChecks } from './identity/eastern-europe.ts';
+import { northernEuropeanIdentityChecks } from './identity/northern-europe.ts';
+import { westernEuropeanIdentityChecks } from './identity/western-europe.ts';
 
 /** The checks of personal numbers, by region. */
 export const identityChecks = {

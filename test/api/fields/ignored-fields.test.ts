@@ -1,8 +1,8 @@
 import t from 'tap';
 import { z } from 'zod';
-import { ignoredFields } from '../../src/api/ignored-fields.ts';
-import { startTestGateway } from '../support/gateway.ts';
-import { awsKeyId } from '../support/secrets.ts';
+import { ignoredFields } from '../../../src/api/fields/ignored-fields.ts';
+import { startTestGateway } from '../../support/gateway.ts';
+import { awsKeyId } from '../../support/secrets.ts';
 
 t.test('members that a schema reads past are named by their paths', (t) => {
   const schema = z.object({

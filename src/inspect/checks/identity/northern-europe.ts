@@ -1,4 +1,4 @@
-import { type Checks, digitsOf } from './check.ts';
+import { type Checks, digitsOf } from '../check.ts';
 import {
   complement,
   digitsCheck,
@@ -7,7 +7,7 @@ import {
   isYymmdd,
   passesLuhn,
   weightedSum,
-} from './check-digits.ts';
+} from '../check-digits.ts';
 
 /* Nordic and Baltic numbers of persons have a date of birth, a serial, and often a check digit. */
 

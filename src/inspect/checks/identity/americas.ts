@@ -1,4 +1,4 @@
-import { type Checks, compactOf, digitsOf } from './check.ts';
+import { type Checks, compactOf, digitsOf } from '../check.ts';
 import {
   complement,
   digitsAndLetters,
@@ -8,7 +8,7 @@ import {
   lastDigitCheck,
   passesLuhn,
   weightedSum,
-} from './check-digits.ts';
+} from '../check-digits.ts';
 
 /* Checks numbers that the states of the Americas give to persons. */
 

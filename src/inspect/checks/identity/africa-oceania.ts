@@ -1,5 +1,5 @@
-import { type Checks, digitsOf } from './check.ts';
-import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weightedSum } from './check-digits.ts';
+import { type Checks, digitsOf } from '../check.ts';
+import { digitsCheck, isDate, isYymmdd, letters, passesLuhn, weightedSum } from '../check-digits.ts';
 
 /* Checks numbers that the states of Africa and Oceania give to persons. */
 

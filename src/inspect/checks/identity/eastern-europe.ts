@@ -1,4 +1,4 @@
-import { type Checks, compactOf, digitsOf } from './check.ts';
+import { type Checks, compactOf, digitsOf } from '../check.ts';
 import {
   complement,
   digitsAndLetters,
@@ -11,7 +11,7 @@ import {
   passesMod1110,
   weighLetters,
   weightedSum,
-} from './check-digits.ts';
+} from '../check-digits.ts';
 
 /* Checks numbers that the states of central and eastern Europe give to persons. */
 

@@ -1,4 +1,4 @@
-import { type Checks, compactOf, digitsOf } from './check.ts';
+import { type Checks, compactOf, digitsOf } from '../check.ts';
 import {
   complement,
   digitsAndLetters,
@@ -14,7 +14,7 @@ import {
   passesVerhoeff,
   remainder,
   weightedSum,
-} from './check-digits.ts';
+} from '../check-digits.ts';
 
 /* Checks numbers that the states of western and southern Europe give to persons. */
 

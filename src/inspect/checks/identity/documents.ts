@@ -1,5 +1,5 @@
-import type { Checks } from './check.ts';
-import { digitsCheck, icaoDigit, isMonotone, passesLuhn } from './check-digits.ts';
+import type { Checks } from '../check.ts';
+import { digitsCheck, icaoDigit, isMonotone, passesLuhn } from '../check-digits.ts';
 
 /*
  * Checks documents that look alike in all countries: machine-readable zones, and the numbers of devices and
