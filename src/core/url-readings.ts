@@ -18,8 +18,9 @@ const mayBeReadOtherwise = /\/\/|[;\\]|%(?:0[09AD]|2F|3B|5C|25|C[01]|E0%[89]|F0%
 /**
  * Returns the URLs that servers may take this one for. First percent-encoding is undone where that changes
  * nothing (RFC 3986, 6.2.2.2). Then the path is read as by servers that merge slashes, decode `%2F` and
- * `%3B`, drop `;parameters` and line ends, and end a path at a NUL. That is done once for each level of
- * percent-encoding. A URL with more levels is also read as `/%`, which only a rule for the whole host allows.
+ * `%3B`, and drop `;parameters` and line ends. Some also end a path at a NUL, so it is read in both ways. That
+ * is done once for each level of percent-encoding. A URL with more levels is also read as `/%`, which only a
+ * rule for the whole host allows.
  */
 export function readingsOf(href: string): readonly string[] {
   const canonical = toCanonical(href);
@@ -28,7 +29,7 @@ export function readingsOf(href: string): readonly string[] {
   const readings = new Set([canonical]);
   let text = path;
   for (let times = 0; ; times++) {
-    readings.add(origin + resolved(text) + query);
+    for (const ending of [text, text.replace(/%00.*/s, '')]) readings.add(origin + resolved(ending) + query);
     const decoded = decodedOnce(text);
     if (decoded === text) break;
     if (times === decodingsMax) {
@@ -65,7 +66,6 @@ const unreserved = /^[\w.~-]$/;
 
 function resolved(path: string): string {
   const lenient = path
-    .replace(/%00.*/s, '')
     .replace(/%0[9AD]/g, '')
     .replace(/%2F|%5C|\\/g, '/')
     .replace(/(?:;|%3B)[^/]*/g, '')
