@@ -11,8 +11,8 @@ import { readListenersTls } from '../daemon/start/listener-tls.ts';
 import { certificatesIn } from '../wire/client/reach/roots.ts';
 
 /**
- * Finds what has expired or does soon, and the files of feeds and folders of sockets that are missing but may come. The
- * files of certificates must have been checked before.
+ * Finds names of nothing, what has expired or does soon, and missing files of feeds and folders of sockets,
+ * which may come. The files of certificates must have been checked before.
  */
 export function findWarningsOutside(
   config: Config,

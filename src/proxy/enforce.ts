@@ -109,8 +109,8 @@ export function enforce(
 }
 
 /**
- * Tells whether a call that was allowed fails before it is let out: for a reason of ours, or since DNS gave it
- * an address that is blocked.
+ * Tells whether a call that was allowed fails before it is let out. That is so for reasons of ours, and where
+ * DNS gave it a blocked address.
  */
 export const isHeldBack = ({ code }: GatewayError): boolean =>
   problems[code].status === 503 || code === 'EGRESS_BLOCKED';

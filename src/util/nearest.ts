@@ -1,6 +1,6 @@
 /**
- * Returns the candidate that is nearest to a misspelt word: the one with the fewest wrong letters, of at most
- * `mistakesMax`, by default one in three. Where all have more, it is the first that begins with the word.
+ * Returns the candidate with the fewest wrong letters, which is what a misspelt word was meant to be. These are
+ * at most `mistakesMax`, by default one in three. Where all have more, it is the first that begins with the word.
  */
 export function nearest(
   word: string,

@@ -52,8 +52,8 @@ export class ApprovalDesk {
 
   /**
    * Waits for the decision on an approval. Resolves with the record once it is no longer pending, when
-   * `waitMs` is over, at `endWaits`, or soon after nobody awaits it any more. Resolves with undefined where there is no such
-   * approval. Throws GATEWAY_BUSY where too many wait already.
+   * `waitMs` is over, at `endWaits`, or soon after nobody awaits it any more. Resolves with undefined where
+   * there is no such approval. Throws GATEWAY_BUSY where too many wait already.
    */
   async wait(
     tenantId: string,
