@@ -102,10 +102,6 @@ const kinds = either([
   /^(?:(?:[\da-f]{1,4}:){0,7}|:):(?:[\da-f]{1,4}(?::[\da-f]{1,4}){0,6})?(?:\/\d{1,3})?$/i,
   /** Matches a digest in pairs of hexadecimal digits (MD5, SHA-1, SHA-256), or such a line of a number. */
   /^(?:[\da-f]{2}:){14,31}(?:[\da-f]{2})?$/i,
-  /** Matches a scoped name of C++, Perl, Ruby or Rust, perhaps called: `Win32::GetCwd`, `Digest::MD5.hexdigest`. */
-  /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}(?:\.[a-z_]\w{0,40}){0,3}(?:\(@[a-z_]{1,40}(?:\[:[a-z_]{1,40}\]?)?\)?)?$/,
-  /** Matches a VMS device with its folder, a symbol, or a class: `:RF10:[UTIL]`, `:key:`, `:TkSymbol2Token`. */
-  /^:[A-Za-z][\w+-]{1,24}:(?:\[[A-Z.]{1,40}\])?$|^:(?:[A-Z][a-z]{1,16}\d?){2,5}$/,
   /** Matches a directive of the C preprocessor. */
   /^#(?:define|undef|include|ifn?def|if|elif|else|endif|error|pragma)$/,
   /** Matches the name of a resource of Google Cloud, such as a stored secret (https://google.aip.dev/122). */
@@ -137,8 +133,6 @@ const kinds = either([
   /^(?:[a-z]{2,12}[-_]){1,6}(?:[a-z]{2,12}|[\da-f]{1,12})\.(?:json|ya?ml|pem|crt)$/,
   /** Matches a version that is called final: `1.6.2.RELEASE`. */
   /^v?\d{1,3}(?:\.\d{1,4}){1,3}[.-](?:RELEASE|SNAPSHOT|Final|GA)$/,
-  /** Matches a variable of Ruby or SQL, its members and elements: `@user.password`, `@Password`, `@options[:pwd]`. */
-  /^@{1,2}(?=[a-z_.[:]{0,40}(?:pass|secret|token|key|user|pwd))[a-z_]{2,40}(?:\.[a-z_]{2,40}){0,3}(?:\[:[a-z_]{2,40}\]?)?$|^@(?:[A-Z][a-z]{2,16}){0,4}(?:Password|Secret|Token|Key)(?:[A-Z][a-z]{1,16}){0,3}$/,
   /** Matches a time in Ruby: `5.days`. */
   /^\d{1,4}\.(?:second|minute|hour|day|week|month|year)s?$/,
   /** Matches a sum of variables, or a negated one with a member behind it: `pwd+salt`, `!authstatus->done`. */
@@ -167,6 +161,12 @@ const kinds = either([
 
 /** Matches words in one of these forms. */
 const wordings = either([
+  /** Matches a scoped name of C++, Perl, Ruby or Rust, perhaps called: `Win32::GetCwd`, `Digest::MD5.hexdigest`. */
+  /^[A-Za-z_]\w{0,40}(?:::[A-Za-z_]\w{0,40}){1,8}(?:\.[a-z_]\w{0,40}){0,3}(?:\(@[a-z_]{1,40}(?:\[:[a-z_]{1,40}\]?)?\)?)?$/,
+  /** Matches a VMS device with its folder, a symbol, or a class: `:RF10:[UTIL]`, `:key:`, `:TkSymbol2Token`. */
+  /^:[A-Za-z][\w+-]{1,24}:(?:\[[A-Z.]{1,40}\])?$|^:(?:[A-Z][a-z]{1,16}\d?){2,5}$/,
+  /** Matches a variable of Ruby or SQL, its members and elements: `@user.password`, `@Password`, `@options[:pwd]`. */
+  /^@{1,2}(?=[a-z_.[:]{0,40}(?:pass|secret|token|key|user|pwd))[a-z_]{2,40}(?:\.[a-z_]{2,40}){0,3}(?:\[:[a-z_]{2,40}\]?)?$|^@(?:[A-Z][a-z]{2,16}){0,4}(?:Password|Secret|Token|Key)(?:[A-Z][a-z]{1,16}){0,3}$/,
   /** Matches a place in a document, and an element of a page by its words: `#/components/x`, `#txt-box-password`. */
   /^#(?:\/[A-Za-z$]{1,60}){2,8}$|^#[a-z]{2,20}(?:[-_][a-z]{2,20}){1,4}$/,
   /** Matches a member of a class that code assigns: `DateTime.UtcNow;`. */

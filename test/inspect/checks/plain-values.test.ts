@@ -77,6 +77,8 @@ const plain = [
 /** Each is like one of them, and may be a secret. */
 const notPlain = [
   '#sjcacxw-ucfngq',
+  'Zjbkt::ybscphqhaq(@xltxw',
+  '@VyhnbvtsjKeyLczgzysmk',
   '+lgadumyzvgaaeajb12+',
   '!isOqsohgywbmo',
   '[#shmjfznpxhvn]_',
