@@ -75,9 +75,10 @@ t.test('no use and no quota is given twice, however often the daemon is killed',
   const first = await openEmbeddedStore({ dir });
   t.teardown(() => first.close());
   const agent = await first.ensureAgent(agentRecord());
-  const live = keyRecord({ agentId: agent.agentId });
+  const made = { agentId: agent.agentId, createdAtMs: nowMs };
+  const live = keyRecord(made);
   const maxUses = 150;
-  const ephemeral = keyRecord({ agentId: agent.agentId, parentKeyId: live.keyId, maxUses });
+  const ephemeral = keyRecord({ ...made, parentKeyId: live.keyId, maxUses });
   for (const key of [live, ephemeral]) await first.addKey(key, auditEvent());
   await first.close();
 
