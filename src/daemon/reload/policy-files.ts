@@ -32,7 +32,7 @@ export function* readPolicies(
 ): Generator<ToldPolicies> {
   for (const pattern of patterns) {
     const found = files.find(pattern);
-    if (found.length === 0) yield isGlob(pattern) ? { unmatched: pattern } : { mistakes: [absent(pattern)] };
+    if (found.length === 0) yield { unmatched: pattern };
     for (const file of found) {
       const text = textOf(files, file);
       if (typeof text !== 'string') {
@@ -52,14 +52,6 @@ export function* readPolicies(
     }
   }
 }
-
-const isGlob = (pattern: string): boolean => /[*?[{!+@]/.test(pattern);
-
-const absent = (file: string): Mistake => ({
-  path: file,
-  line: undefined,
-  message: 'there is no such policy file; a pattern, as policies/*.yaml, may match none',
-});
 
 /**
  * The mistake of a file that has become empty. A program that writes a file anew empties it first, and a

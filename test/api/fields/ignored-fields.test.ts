@@ -47,8 +47,11 @@ t.test('an answer names what it has ignored of the request', async (t) => {
   const scanned = await gateway.api('POST', '/v1/scan', { ...call, bdy: 'x' });
   t.equal(scanned.headers.get('x-service-ignored'), 'bdy');
   const policies = [{ name: 'p', rules: [{ rule_id: 'r', action: 'DENY' }] }];
-  t.match(
-    await gateway.api('POST', '/v1/policies/simulate', { policies, calls: [{ ...call, bdy: 'x' }] }, admin),
-    { status: 400, body: { errors: [{ path: 'calls.0', message: 'has unknown fields: bdy' }] } },
+  const simulated = await gateway.api(
+    'POST',
+    '/v1/policies/simulate',
+    { policies, calls: [{ ...call, bdy: 'x' }] },
+    admin,
   );
+  t.equal(simulated.headers.get('x-service-ignored'), 'calls.0.bdy');
 });

@@ -68,23 +68,3 @@ t.test('an environment that no tenant has is a mistake, as it is for an apply', 
   for (const env_name of ['production', 'default'])
     t.strictSame(loaded(t, policy(env_name)), { count: 1, warnings: [] }, env_name);
 });
-
-t.test('a file that is named and is not there is a mistake; a pattern may match none', (t) => {
-  const { dir, configFile } = writeTestConfig(t, { config: { policies: ['policies/*.yaml', 'guard.yaml'] } });
-  const config = loadConfig(configFile, {});
-  const warned: object[] = [];
-  const log = { warn: (fields: object) => void warned.push(fields) };
-  const known = namesInFiles(config, createCatalogues(config, ownTables()), []);
-  t.throws(
-    () => loadPolicyFiles(config, known, log as never, disk),
-    new ConfigError(configFile, [
-      {
-        path: join(dir, 'guard.yaml'),
-        line: undefined,
-        message: 'there is no such policy file; a pattern, as policies/*.yaml, may match none',
-      },
-    ]),
-  );
-  t.match(warned, [{ pattern: /policies\/\*\.yaml$/ }]);
-  t.end();
-});

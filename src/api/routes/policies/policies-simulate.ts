@@ -45,7 +45,7 @@ const simulateRequest = z.strictObject({
     .default(false)
     .describe('true: judged by these policies alone; false: they take the place of those they would replace'),
   calls: z
-    .array(describedCall.extend({ facts: givenFacts.default({}) }).strict())
+    .array(describedCall.extend({ facts: givenFacts.default({}) }))
     .min(1)
     .max(callsMax)
     .optional(),
