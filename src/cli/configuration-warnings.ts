@@ -110,13 +110,14 @@ function expiredIdentities(config: Config, files: Files, nowMs: number): readonl
 /** Warns of an authority that ends soon. One that has ended is a mistake; one that is not there is made. */
 function endingAuthority({ authority }: Config, files: Files, nowMs: number): readonly Mistake[] {
   if (!existsSync(authority.cert)) return [];
-  const ends = certificatesIn(readerOfRoots(files)(authority.cert)).map((pem) =>
-    new X509Certificate(pem).validToDate.getTime(),
-  );
-  const endMs = Math.min(...ends);
+  const endMs = Math.min(...endsOf(readerOfRoots(files)(authority.cert)));
   const message = `the authority expires on ${dayOf(endMs)}; "postern ca rotate" makes the next one`;
   return endMs > nowMs + soonMs ? [] : [warning('authority.cert', message)];
 }
+
+/** Returns when the certificates of a PEM text end, in milliseconds. */
+const endsOf = (text: string): number[] =>
+  certificatesIn(text).map((pem) => new X509Certificate(pem).validToDate.getTime());
 
 /** Warns of files of authorities of which some have expired. */
 function expiredRoots({ upstream, state }: Config, files: Files, nowMs: number): readonly Mistake[] {
@@ -127,7 +128,7 @@ function expiredRoots({ upstream, state }: Config, files: Files, nowMs: number):
   ]);
   if (state.caFile !== null) bundles.push(['state.ca_file', state.caFile]);
   return bundles.flatMap(([path, file]) => {
-    const all = certificatesIn(read(file)).map((pem) => new X509Certificate(pem).validToDate.getTime());
+    const all = endsOf(read(file));
     const ended = all.filter((endMs) => endMs <= nowMs);
     if (ended.length === 0) return [];
     const last = dayOf(Math.max(...ended));

@@ -10,7 +10,7 @@ import type {
   KeyRecord,
   NotAdmitted,
 } from '../store.ts';
-import { clockSkewMs } from './clock-skew.ts';
+import { isFromWrongClock } from './clock-skew.ts';
 
 /*
  * Judges a call by its records, before any number is looked at. It is pure, and the same for every driver. A
@@ -34,7 +34,7 @@ function whyInvalid({ key, parent }: Holder, nowMs: number): InvalidKey | undefi
   if (key.expiresAtMs !== null && nowMs >= key.expiresAtMs) return expired;
   if (key.parentKeyId === null) return undefined;
   // A clock that is set back must not make a short life longer.
-  if (key.createdAtMs - nowMs > clockSkewMs) return expired;
+  if (isFromWrongClock(key.createdAtMs, nowMs)) return expired;
   if (!parent || parent.revokedAtMs !== null) return parentRevoked;
   return parent.expiresAtMs !== null && nowMs >= parent.expiresAtMs ? parentExpired : undefined;
 }

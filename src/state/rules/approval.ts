@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/errors.ts';
 import type { ApprovalDecision, ApprovalFilter, ApprovalRecord, AuditEvent, Hold } from '../store.ts';
-import { clockSkewMs } from './clock-skew.ts';
+import { isFromWrongClock } from './clock-skew.ts';
 
 /*
  * Decides about approvals. It is pure, and the same for every driver. A driver fetches the last approval of a
@@ -75,7 +75,7 @@ export function holdBy(last: ApprovalRecord, nowMs: number): Hold | undefined {
   if (status === 'denied') return { kind: 'denied', approval: last, isNew: false };
   if (status !== 'approved' || spentAtMs !== null) return undefined;
   // A clock that is set back must not make a grant last longer.
-  if (decidedAtMs !== null && decidedAtMs - nowMs > clockSkewMs) return undefined;
+  if (decidedAtMs !== null && isFromWrongClock(decidedAtMs, nowMs)) return undefined;
   const approval = scope === 'once' ? { ...last, spentAtMs: nowMs } : last;
   return { kind: 'granted', approval, isNew: false };
 }

@@ -9,7 +9,7 @@ import type {
   QueuedMessage,
   Settlement,
 } from '../store.ts';
-import { clockSkewMs } from './clock-skew.ts';
+import { isFromWrongClock } from './clock-skew.ts';
 
 /*
  * Decides how the queue of notices changes. The embedded driver asks here. The scripts `notices-*.lua` repeat
@@ -69,7 +69,7 @@ export function placeNotice(
   { digestMs, waitingMax }: NoticeTarget,
   nowMs: number,
 ): Placing {
-  const window = last && last.endMs - nowMs <= digestMs + clockSkewMs ? last : undefined;
+  const window = last && !isFromWrongClock(last.endMs, nowMs + digestMs) ? last : undefined;
   if (window && isOpen && (waiting >= waitingMax || (digestMs > 0 && window.isCollecting)))
     return { kind: 'joined' };
   if (waiting >= 2 * waitingMax) return { kind: 'dropped' };

@@ -1,5 +1,5 @@
 import type { SessionRecord } from '../port/sessions.ts';
-import { clockSkewMs } from './clock-skew.ts';
+import { isFromWrongClock } from './clock-skew.ts';
 
 /**
  * How long a session may be unused before it ends. In any case it ends `sessionLifeMs` after it was opened.
@@ -18,7 +18,7 @@ export const idleEndOf = ({ seenAtMs, createdAtMs }: SessionRecord): number =>
 
 /** Tells whether a session has ended. One that was used in the future has: a clock was set back meanwhile. */
 export const hasSessionEnded = (session: SessionRecord, nowMs: number): boolean =>
-  nowMs >= idleEndOf(session) || session.seenAtMs - nowMs > clockSkewMs;
+  nowMs >= idleEndOf(session) || isFromWrongClock(session.seenAtMs, nowMs);
 
 /**
  * Returns the sessions that end when `added` is: those that have ended and, beyond the bounds, those unused

@@ -8,7 +8,8 @@ import {
 
 const log = openLog({ level: 'silent', file: null });
 
-t.test('keeps what it takes in its order, and more than it may hold it does not', async (t) => {
+/** Returns a desk whose state keeps nothing until `resolve` is called, and what it has kept. */
+function waitingDesk() {
   const kept: string[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
   const desk = createAnswerDesk(
@@ -21,6 +22,11 @@ t.test('keeps what it takes in its order, and more than it may hold it does not'
     },
     log,
   );
+  return { desk, kept, resolve };
+}
+
+t.test('keeps what it takes in its order, and more than it may hold it does not', async (t) => {
+  const { desk, kept, resolve } = waitingDesk();
   for (let i = 0; i < answersWaitingMax + 10; i++) desk.take('acme', 'trace', String(i));
   resolve();
   await desk.close();
@@ -51,18 +57,7 @@ t.test('a state that fails does not stop the next one', async (t) => {
 });
 
 t.test('calls without an answer leave room for what is found in answers', async (t) => {
-  const kept: string[] = [];
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const desk = createAnswerDesk(
-    {
-      async addResponseScan(_tenantId, _traceId, scan) {
-        await promise;
-        kept.push(scan);
-        return true;
-      },
-    },
-    log,
-  );
+  const { desk, kept, resolve } = waitingDesk();
   for (let i = 0; i < failuresWaitingMax + 10; i++) desk.failed('acme', 'trace', 'UPSTREAM_UNREACHABLE');
   desk.take('acme', 'trace', 'found');
   resolve();
