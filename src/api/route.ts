@@ -4,7 +4,7 @@ import type { GatewayError } from '../core/errors.ts';
 import type { Permission } from '../core/permissions.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { Rate } from '../state/rules/limits.ts';
-import type { KeyRecord, SessionRecord } from '../state/store.ts';
+import type { AuditEvent, KeyRecord, SessionRecord } from '../state/store.ts';
 import type { FieldsByName } from '../wire/http1/field.ts';
 
 /**
@@ -50,6 +50,8 @@ export interface ApiRequest<Body, Query> {
   tenantId(): string;
   /** The tenant that query or body name; undefined where they name none. */
   readonly namedTenant: string | undefined;
+  /** Returns the audit event of what the caller does to a subject now, in the tenant of the request. */
+  audit(kind: string, subject: string, details?: AuditEvent['details']): AuditEvent;
   /** Returns a signal that aborts when the client leaves without its answer. The first request makes it. */
   signal(): AbortSignal;
 }
@@ -200,6 +202,10 @@ export const routesOf =
     const [method, path] = place.split(' ');
     return { ...endpoint, method, path, tag } as unknown as Answering<Answer>;
   };
+
+/** Returns how the audit log names the caller: by the prefix of its key, or `admin`. */
+export const operatorOf = (caller: Caller): string =>
+  caller.kind === 'key' ? caller.identity.keyPrefix : caller.kind;
 
 /** Returns the key that a caller has presented, for the pipeline to ask the state about. */
 export const presentedBy = (caller: Caller): PresentedKey | undefined =>

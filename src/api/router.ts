@@ -19,7 +19,15 @@ import { lacking } from './fields/permissions.ts';
 import { type RequestDescription, requestAsCall } from './fields/request-as-call.ts';
 import { ApiLimits } from './limits.ts';
 import { parseBody, parseQuery, readRequestBody } from './request-body.ts';
-import { type Caller, presentedBy, RawAnswer, type Route, StreamedAnswer } from './route.ts';
+import {
+  type ApiRequest,
+  type Caller,
+  operatorOf,
+  presentedBy,
+  RawAnswer,
+  type Route,
+  StreamedAnswer,
+} from './route.ts';
 import { type Params, RouteTable } from './route-table.ts';
 import { sendStream, sendWhole } from './send-stream.ts';
 import type { SessionRequest } from './session/session-caller.ts';
@@ -167,9 +175,17 @@ class Router {
     if (caller.kind === 'admin' && named !== undefined) await gate.tenants.learn(named);
     const signal = signalOfLeaving(exchange.answer);
     const tenantId = () => tenantOf(gate, caller, named);
+    const audit: ApiRequest<unknown, unknown>['audit'] = (kind, subject, details = {}) => ({
+      atMs: nowMs,
+      operator: operatorOf(caller),
+      tenantId: tenantId(),
+      kind,
+      subject,
+      details,
+    });
     const request = { gate, caller, params, query, body, raw, headers, clientAddress, nowMs, signal };
     return await this.#limits.run(route, caller, tenantId, async () => {
-      const answered = await route.handle({ ...request, tenantId, namedTenant: named });
+      const answered = await route.handle({ ...request, tenantId, audit, namedTenant: named });
       if (answered instanceof StreamedAnswer) {
         // The request keeps its place within the bounds until the last piece is out.
         await sendStream(exchange.answer, answered.with(told), signal());

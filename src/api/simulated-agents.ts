@@ -2,8 +2,7 @@ import type { AgentStatus, Identity, OwnAgent } from '../core/call.ts';
 import type { Gate } from '../decision/gate.ts';
 import type { AgentRecord } from '../state/store.ts';
 import { kept } from '../util/kept.ts';
-import { operatorOf } from './audit-event.ts';
-import type { Caller } from './route.ts';
+import { type Caller, operatorOf } from './route.ts';
 
 /** The id in whose name simulated calls are made, where no agent is named and the caller is no key. */
 const nobody = '00000000-0000-4000-8000-000000000000';

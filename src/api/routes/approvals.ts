@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { ApprovalRecord } from '../../state/store.ts';
-import { operatorOf } from '../audit-event.ts';
 import { settleApproval } from '../decide-approval.ts';
 import {
   approvalQuery,
@@ -23,7 +22,7 @@ import {
   toListAnswer,
   toPage,
 } from '../fields/fields.ts';
-import { routesOf } from '../route.ts';
+import { operatorOf, routesOf } from '../route.ts';
 
 const route = routesOf('approvals');
 const what = 'approval';

@@ -3,7 +3,6 @@ import { GatewayError } from '../../core/errors.ts';
 import { newId } from '../../core/ids.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { AgentRecord, AuditEvent, IncidentChange, IncidentRecord } from '../../state/store.ts';
-import { auditEvent, type Doing, operatorOf } from '../audit-event.ts';
 import {
   band,
   freeText,
@@ -22,7 +21,7 @@ import {
 } from '../fields/fields.ts';
 import { shown } from '../fields/shown.ts';
 import { timelineEntry, timelineOf } from '../incident-timeline.ts';
-import { type ApiRequest, RawAnswer, routesOf } from '../route.ts';
+import { type ApiRequest, operatorOf, RawAnswer, routesOf } from '../route.ts';
 
 const route = routesOf('incidents');
 const what = 'incident';
@@ -125,22 +124,26 @@ export const createIncident = route('POST /v1/incidents', {
   answer: publicIncident,
   status: 201,
   otherStatus: 200,
-  async handle({ gate, caller, body, tenantId, nowMs }) {
+  async handle({ gate, caller, body, tenantId, nowMs, audit }) {
     const tenant = tenantId();
     const agent = await gate.store.agentById(body.agent_id);
     if (agent?.tenantId !== tenant) throw missing('agent');
     if (body.trace_id && !(await gate.store.traceById(tenant, body.trace_id))) throw missing('trace');
-    const doing = { caller, nowMs };
-    const record = openedByHand(body, agent, doing);
-    const { isNew, incident } = await gate.store.openIncident(record, openedEvent(record, doing));
+    const record = openedByHand(body, agent, { caller, nowMs });
+    const { agentId: agent_id, severity, trigger } = record;
+    const event = audit('incident.opened', record.incidentId, { agent_id, trigger, severity });
+    const { isNew, incident } = await gate.store.openIncident(record, event);
     const shown = show(incident);
     if (isNew) return shown;
-    await gate.store.appendAudit(joinedEvent(body, incident, doing));
+    const joined = { trace_id: body.trace_id ?? null, severity, note: Boolean(body.note) };
+    await gate.store.appendAudit(audit('incident.changed', incident.incidentId, joined));
     return RawAnswer.of(200, shown);
   },
 });
 
 type OpenRequest = z.output<typeof openRequest>;
+
+type Doing = Pick<ApiRequest<unknown, unknown>, 'caller' | 'nowMs'>;
 
 function openedByHand(body: OpenRequest, agent: AgentRecord, { caller, nowMs }: Doing): IncidentRecord {
   const traceIds = body.trace_id ? [body.trace_id] : [];
@@ -164,27 +167,6 @@ function openedByHand(body: OpenRequest, agent: AgentRecord, { caller, nowMs }: 
     notes: body.note ? [noteBy({ caller, nowMs }, body.note)] : [],
   };
 }
-
-const openedEvent = ({ tenantId, incidentId, agentId, severity }: IncidentRecord, doing: Doing): AuditEvent =>
-  auditEvent(doing, {
-    tenantId,
-    kind: 'incident.opened',
-    subject: incidentId,
-    details: { agent_id: agentId, trigger: 'manual', severity },
-  });
-
-/** Returns the audit event of a request that joined a standing incident. */
-const joinedEvent = (
-  { trace_id, severity, note }: OpenRequest,
-  { tenantId, incidentId }: IncidentRecord,
-  doing: Doing,
-): AuditEvent =>
-  auditEvent(doing, {
-    tenantId,
-    kind: 'incident.changed',
-    subject: incidentId,
-    details: { trace_id: trace_id ?? null, severity, note: Boolean(note) },
-  });
 
 /** The status that follows each status. An incident is looked into before it is closed. */
 const next: Readonly<Record<IncidentRecord['status'], IncidentRecord['status'] | undefined>> = {
@@ -257,18 +239,15 @@ const noteBy = ({ caller, nowMs }: Doing, text: string) => ({
   text,
 });
 
-type ChangeRequest = Doing & Pick<ApiRequest<unknown, unknown>, 'gate' | 'params' | 'tenantId'>;
-
 /** Changes the incident that the path names, by what `toChange` makes of its status, and audits it. */
 async function applyChange(
-  { gate, params, tenantId, ...doing }: ChangeRequest,
+  { gate, params, tenantId, audit }: Omit<ApiRequest<unknown, unknown>, 'body'>,
   toChange: (standing: IncidentRecord['status']) => Pick<AuditEvent, 'details'> & { change: IncidentChange },
 ): Promise<z.infer<typeof publicIncident>> {
   const tenant = tenantId();
   const { incidentId, status } = await find(gate, tenant, idOf(params, 'incident_id', what));
   const { change, details } = toChange(status);
-  const done = { tenantId: tenant, kind: 'incident.changed', subject: incidentId, details };
-  const event = auditEvent(doing, done);
+  const event = audit('incident.changed', incidentId, details);
   const changed = await gate.store.changeIncident(tenant, incidentId, status, change, event);
   if (!changed) throw missing(what);
   return show(changed);

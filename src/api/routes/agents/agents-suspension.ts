@@ -1,9 +1,8 @@
 import { z } from 'zod';
 import { GatewayError } from '../../../core/errors.ts';
 import type { TenantSuspension } from '../../../state/store.ts';
-import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
-import { routesOf } from '../../route.ts';
+import { operatorOf, routesOf } from '../../route.ts';
 
 /* The kill switch. It suspends all agents of a tenant at once, those that register later included. */
 
@@ -53,15 +52,12 @@ export const suspendAgents = route('POST /v1/agents/suspend', {
   body: measure,
   isBodyOptional: true,
   answer: publicSuspension,
-  async handle({ gate, caller, body, tenantId: tenantOf, nowMs }) {
+  async handle({ gate, caller, body, tenantId: tenantOf, nowMs, audit }) {
     const tenantId = tenantOf();
     const note = body?.note ?? null;
     const suspension = await gate.store.suspendTenant(
       { tenantId, sinceMs: nowMs, by: operatorOf(caller), note },
-      auditEvent(
-        { caller, nowMs },
-        { tenantId, kind: 'tenant.suspended', subject: tenantId, details: { note } },
-      ),
+      audit('tenant.suspended', tenantId, { note }),
     );
     return show(tenantId, suspension);
   },
@@ -74,7 +70,7 @@ export const reactivateAgents = route('POST /v1/agents/reactivate', {
   body: measure,
   isBodyOptional: true,
   answer: publicSuspension,
-  async handle({ gate, caller, body, tenantId: tenantOf, nowMs }) {
+  async handle({ gate, caller, body, tenantId: tenantOf, audit }) {
     // Each key belongs to an agent, and all agents of the tenant are suspended.
     if (caller.kind === 'key')
       throw new GatewayError(
@@ -82,13 +78,8 @@ export const reactivateAgents = route('POST /v1/agents/reactivate', {
         'No key can do this: each belongs to an agent that is suspended itself. Use the admin secret.',
       );
     const tenantId = tenantOf();
-    await gate.store.reactivateTenant(
-      tenantId,
-      auditEvent(
-        { caller, nowMs },
-        { tenantId, kind: 'tenant.reactivated', subject: tenantId, details: { note: body?.note ?? null } },
-      ),
-    );
+    const event = audit('tenant.reactivated', tenantId, { note: body?.note ?? null });
+    await gate.store.reactivateTenant(tenantId, event);
     return show(tenantId, undefined);
   },
 });

@@ -4,8 +4,7 @@ import { trustTermsOf } from '../../../decision/facts/trust-loss.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import { describeMark } from '../../../risk/signals/low-trust.ts';
 import { trustPartsAt, trustPartsMax, trustTrend, wholeTrust } from '../../../state/rules/trust.ts';
-import type { AgentChange, AgentRecord, AgentUsage, AuditEvent } from '../../../state/store.ts';
-import { auditEvent, type Doing } from '../../audit-event.ts';
+import type { AgentChange, AgentRecord, AgentUsage } from '../../../state/store.ts';
 import {
   decision,
   freeText,
@@ -22,7 +21,7 @@ import {
   toPage,
 } from '../../fields/fields.ts';
 import { shown } from '../../fields/shown.ts';
-import { type Caller, routesOf } from '../../route.ts';
+import { type ApiRequest, type Caller, routesOf } from '../../route.ts';
 
 const route = routesOf('agents');
 const what = 'agent';
@@ -151,31 +150,30 @@ export const changeAgent = route('PATCH /v1/agents/:agent_id', {
     runtime_type: text.min(1).max(64).nullable().optional(),
   }),
   answer: publicAgent,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const change: AgentChange = present({ name: body.name, runtimeType: body.runtime_type });
-    const details = present({ name: body.name, runtime_type: body.runtime_type });
-    const by = { caller, kind: 'agent.updated', nowMs, details };
-    return update(gate, tenantId(), idOf(params, 'agent_id', what), change, by);
-  },
+  handle: ({ body, ...request }) =>
+    update(request, {
+      kind: 'agent.updated',
+      change: present({ name: body.name, runtimeType: body.runtime_type }),
+      details: present({ name: body.name, runtime_type: body.runtime_type }),
+    }),
 });
 
-/** An action on an agent, and its author. */
-interface Deed extends Doing, Pick<AuditEvent, 'kind' | 'details'> {}
+interface Deed {
+  readonly kind: string;
+  readonly change: AgentChange;
+  readonly details: Readonly<Record<string, unknown>>;
+}
 
-const toEvent = (tenantId: string, agentId: string, { kind, details, ...by }: Deed): AuditEvent =>
-  auditEvent(by, { tenantId, kind, subject: agentId, details });
-
+/** Changes the agent that the path names, and audits it. */
 async function update(
-  gate: Gate,
-  tenantId: string,
-  agentId: string,
-  change: AgentChange,
-  by: Deed,
+  { gate, params, tenantId, nowMs, audit }: Omit<ApiRequest<unknown, unknown>, 'body'>,
+  { kind, change, details }: Deed,
 ): Promise<PublicAgent> {
-  await find(gate, tenantId, agentId);
-  const agent = await gate.store.updateAgent(tenantId, agentId, change, toEvent(tenantId, agentId, by));
+  const tenant = tenantId();
+  const { agentId } = await find(gate, tenant, idOf(params, 'agent_id', what));
+  const agent = await gate.store.updateAgent(tenant, agentId, change, audit(kind, agentId, details));
   if (!agent) throw missing(what);
-  return show(gate, agent, by.nowMs);
+  return show(gate, agent, nowMs);
 }
 
 /** Throws FORBIDDEN for a key of the agent itself. A measure against it is for somebody else to lift. */
@@ -193,9 +191,9 @@ export const suspendAgent = route('POST /v1/agents/:agent_id/suspend', {
   body: note,
   isBodyOptional: true,
   answer: publicAgent,
-  handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const by = { caller, kind: 'agent.suspended', nowMs, details: { note: body?.note ?? null } };
-    return update(gate, tenantId(), idOf(params, 'agent_id', what), { status: 'suspended' }, by);
+  handle({ body, ...request }) {
+    const details = { note: body?.note ?? null };
+    return update(request, { kind: 'agent.suspended', change: { status: 'suspended' }, details });
   },
 });
 
@@ -205,11 +203,10 @@ export const reactivateAgent = route('POST /v1/agents/:agent_id/reactivate', {
   body: note,
   isBodyOptional: true,
   answer: publicAgent,
-  handle({ gate, caller, params, body, tenantId, nowMs }) {
-    const agentId = idOf(params, 'agent_id', what);
-    refuseSelf(caller, agentId);
-    const by = { caller, kind: 'agent.reactivated', nowMs, details: { note: body?.note ?? null } };
-    return update(gate, tenantId(), agentId, { status: 'active' }, by);
+  handle({ body, ...request }) {
+    refuseSelf(request.caller, idOf(request.params, 'agent_id', what));
+    const details = { note: body?.note ?? null };
+    return update(request, { kind: 'agent.reactivated', change: { status: 'active' }, details });
   },
 });
 
@@ -220,13 +217,13 @@ export const resetTrust = route('POST /v1/agents/:agent_id/reset-trust', {
   body: note,
   isBodyOptional: true,
   answer: publicAgent,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+  async handle({ gate, caller, params, body, tenantId, nowMs, audit }) {
     const tenant = tenantId();
     const agentId = idOf(params, 'agent_id', what);
     refuseSelf(caller, agentId);
     const agent = await find(gate, tenant, agentId);
-    const by = { caller, kind: 'agent.trust_reset', nowMs, details: { note: body?.note ?? null } };
-    await gate.store.resetTrust(tenant, agentId, toEvent(tenant, agentId, by));
+    const event = audit('agent.trust_reset', agentId, { note: body?.note ?? null });
+    await gate.store.resetTrust(tenant, agentId, event);
     return show(gate, agent, nowMs);
   },
 });

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { toolConcernKinds } from '../../../core/call.ts';
 import type { McpServer } from '../../../state/store.ts';
-import { auditEvent } from '../../audit-event.ts';
 import { idOf, listing, missing, ofTenant, time, toListAnswer, toPage } from '../../fields/fields.ts';
 import { shown } from '../../fields/shown.ts';
 import { routesOf } from '../../route.ts';
@@ -67,18 +66,12 @@ export const acceptTools = route('POST /v1/mcp-servers/:server_id/accept', {
     .nullish(),
   isBodyOptional: true,
   answer: publicServer,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+  async handle({ gate, params, body, tenantId, nowMs, audit }) {
     const tenant = tenantId();
     const serverId = idOf(params, 'server_id', what);
     const tools = body?.tools ?? undefined;
-    const details = { tools: tools ?? null };
-    const event = { tenantId: tenant, kind: 'mcp.accepted', subject: serverId, details };
-    const server = await gate.store.acceptTools(
-      tenant,
-      serverId,
-      tools,
-      auditEvent({ caller, nowMs }, event),
-    );
+    const event = audit('mcp.accepted', serverId, { tools: tools ?? null });
+    const server = await gate.store.acceptTools(tenant, serverId, tools, event);
     if (!server) throw missing(what);
     return toPublic(server, nowMs);
   },

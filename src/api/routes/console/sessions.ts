@@ -5,11 +5,10 @@ import type { Gate } from '../../../decision/gate.ts';
 import { idleEndOf, sessionLifeMs } from '../../../state/rules/sessions.ts';
 import type { SessionRecord } from '../../../state/store.ts';
 import type { FieldsByName } from '../../../wire/http1/field.ts';
-import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { authenticate } from '../../authenticate.ts';
 import { idOf, missing, ofTenant, time, toIso } from '../../fields/fields.ts';
 import { shown } from '../../fields/shown.ts';
-import { type Caller, RawAnswer, type Route, routesOf } from '../../route.ts';
+import { type Caller, operatorOf, RawAnswer, type Route, routesOf } from '../../route.ts';
 import {
   csrfTokenOf,
   newSessionToken,
@@ -134,7 +133,7 @@ async function endFormer(gate: Gate, headers: FieldsByName, nowMs: number): Prom
 function sessionEvent(session: SessionRecord, by: Caller | undefined, nowMs: number, kind: string) {
   const { tenantId, sessionId: subject, subject: of, clientAddress } = session;
   const event = { tenantId, kind, subject, details: { of, client_address: clientAddress } };
-  return by ? auditEvent({ caller: by, nowMs }, event) : { atMs: nowMs, operator: of, ...event };
+  return { atMs: nowMs, operator: by ? operatorOf(by) : of, ...event };
 }
 
 /** `GET /v1/console/sessions/current` shows the cookie's session, for a page that has just been loaded. */

@@ -6,11 +6,10 @@ import type { SealedPlace } from '../../../credentials/vault.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import type { AuditEvent, CredentialUse, SealedCredential, Store } from '../../../state/store.ts';
 import { inWords } from '../../../util/schema-words.ts';
-import { auditEvent } from '../../audit-event.ts';
 import { pageByPlace, pageOf, pageQuery, time, toIsoOrNull, toListAnswer } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { shown } from '../../fields/shown.ts';
-import { routesOf } from '../../route.ts';
+import { operatorOf, routesOf } from '../../route.ts';
 
 /* Credentials of the vault are written and never read. No answer and no audit entry has a secret in it. */
 
@@ -63,22 +62,19 @@ export const putCredential = route('PUT /v1/credentials/:name', {
     secret: z.record(z.string(), z.unknown()).describe('The fields of the type; never answered.'),
   }),
   answer: publicCredential,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+  async handle({ gate, params, body, tenantId, nowMs, audit }) {
     const tenant = tenantId();
     const place = { tenantId: tenant, name: nameOf(params['name']), type: body.type };
     const sealed = gate.vault.seal(place, JSON.stringify(parseSecret(body.type, body.secret)));
     const credential = { ...place, sealed, changedAtMs: nowMs };
-    const { name: subject, type } = place;
+    const { name, type } = place;
     const [standing, uses] = await Promise.all([
       gate.store.listCredentials(tenant),
       gate.store.credentialUses(tenant),
     ]);
-    const kind = standing.some((it) => it.name === place.name) ? 'credential.rotated' : 'credential.set';
-    await gate.store.putCredential(
-      credential,
-      auditEvent({ caller, nowMs }, { tenantId: tenant, kind, subject, details: { type } }),
-    );
-    return toPublic(credential, uses.get(subject));
+    const kind = standing.some((it) => it.name === name) ? 'credential.rotated' : 'credential.set';
+    await gate.store.putCredential(credential, audit(kind, name, { type }));
+    return toPublic(credential, uses.get(name));
   },
 });
 
@@ -124,8 +120,8 @@ export const rekeyCredentials = route('POST /v1/credentials/rekey', {
         if (secret === undefined) done.unreadable.push({ tenant_id: tenant, name });
         else if (vault.isOfToday(place, from)) done.unchanged += 1;
         else {
-          const event = (kind: string, subject: string): AuditEvent =>
-            auditEvent({ caller, nowMs }, { tenantId: tenant, kind, subject, details: {} });
+          const by = { atMs: nowMs, operator: operatorOf(caller), tenantId: tenant };
+          const event = (kind: string, subject: string) => ({ ...by, kind, subject, details: {} });
           if (await reseal(vault.seal(place, secret), event)) done.rekeyed += 1;
         }
       }
@@ -174,11 +170,10 @@ export const revokeCredential = route('DELETE /v1/credentials/:name', {
   access,
   query: ofTenant,
   answer: z.object({ name: z.string(), tenant_id: z.string(), status: z.literal('revoked') }),
-  async handle({ gate, caller, params, tenantId, nowMs }) {
+  async handle({ gate, params, tenantId, audit }) {
     const tenant = tenantId();
     const name = nameOf(params['name']);
-    const what = { tenantId: tenant, kind: 'credential.revoked', subject: name, details: {} };
-    if (!(await gate.store.removeCredential(tenant, name, auditEvent({ caller, nowMs }, what))))
+    if (!(await gate.store.removeCredential(tenant, name, audit('credential.revoked', name))))
       throw new GatewayError('NOT_FOUND', 'There is no such credential in the vault.');
     return { name, tenant_id: tenant, status: 'revoked' as const };
   },

@@ -4,7 +4,6 @@ import { GatewayError } from '../../../core/errors.ts';
 import { newId } from '../../../core/ids.ts';
 import { keyDigest, keyPrefix, newKeyText } from '../../../core/key-text.ts';
 import type { KeyRecord } from '../../../state/store.ts';
-import { auditEvent } from '../../audit-event.ts';
 import { time, toIso } from '../../fields/fields.ts';
 import { keyDescription, publicKey, publicScope, showOneKey, toolName } from '../../fields/key-fields.ts';
 import { demand } from '../../fields/permissions.ts';
@@ -47,7 +46,7 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
     scope: publicScope.nullable(),
   }),
   status: 201,
-  async handle({ gate, caller, body, nowMs }) {
+  async handle({ gate, caller, body, nowMs, audit }) {
     if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
     const { key: parent } = caller;
     if (parent.type === 'ephemeral')
@@ -74,10 +73,9 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
       scope: body.scope ? { tools: body.scope.tools ?? null, verbs: body.scope.verbs ?? null } : null,
       isFromConfig: false,
     };
-    const { keyId: subject, tenantId, prefix, name, agentId } = key;
+    const { prefix, name, agentId } = key;
     const details = { prefix, name, agent_id: agentId, parent_key_id: parent.keyId };
-    const what = { tenantId, kind: 'key.created', subject, details };
-    await gate.store.addKey(key, auditEvent({ caller, nowMs }, what));
+    await gate.store.addKey(key, audit('key.created', key.keyId, details));
     const shown = await showOneKey(gate, key, nowMs);
     return { key: text, ephemeral_id: key.keyId, ...shown, expires_at: toIso(key.expiresAtMs ?? endsAtMs) };
   },

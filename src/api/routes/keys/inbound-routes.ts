@@ -11,7 +11,6 @@ import { liveKey } from '../../../state/rules/live-key.ts';
 import { prefixTaken } from '../../../state/rules/routes.ts';
 import type { AgentRecord, StoredRoute } from '../../../state/store.ts';
 import { whyBlocked } from '../../../wire/client/reach/guard.ts';
-import { auditEvent } from '../../audit-event.ts';
 import { missing, ofTenant, pageByPlace, pageOf, pageQuery, toListAnswer } from '../../fields/fields.ts';
 import { publicRoute, showStored, showWritten } from '../../fields/inbound-route-fields.ts';
 import { invalid } from '../../fields/invalid.ts';
@@ -277,10 +276,10 @@ async function dropKey(request: Request, stored: StoredRoute): Promise<void> {
     await request.gate.store.revokeKey(tenantId, keyId, keyEvent(request, stored, 'key.revoked'));
 }
 
-const keyEvent = (request: Request, { tenantId, keyId, prefix }: StoredRoute, kind: string) =>
-  auditEvent(request, { tenantId, kind, subject: keyId ?? '', details: { name: `inbound ${prefix}` } });
+const keyEvent = ({ audit }: Request, { keyId, prefix }: StoredRoute, kind: string) =>
+  audit(kind, keyId ?? '', { name: `inbound ${prefix}` });
 
-const eventOf = (request: Request, { tenantId, prefix, document }: StoredRoute, kind: string) => {
+const eventOf = ({ audit }: Request, { prefix, document }: StoredRoute, kind: string) => {
   const { upstream, credential = null, agent = null } = document;
-  return auditEvent(request, { tenantId, kind, subject: prefix, details: { upstream, credential, agent } });
+  return audit(kind, prefix, { upstream, credential, agent });
 };

@@ -3,7 +3,6 @@ import { GatewayError } from '../../../core/errors.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import type { KeyChange, KeyRecord } from '../../../state/store.ts';
 import { publicAuditEntry, showAuditEntry } from '../../audit-entry.ts';
-import { auditEvent } from '../../audit-event.ts';
 import {
   idOf,
   listing,
@@ -68,7 +67,7 @@ export const changeKey = route('PATCH /v1/keys/:key_id', {
     ip_allowlist: ipAllowlist.nullable().optional(),
   }),
   answer: publicKey,
-  async handle({ gate, caller, params, body, tenantId, nowMs }) {
+  async handle({ gate, params, body, tenantId, nowMs, audit }) {
     const tenant = tenantId();
     const keyId = idOf(params, 'key_id', what);
     const standing = await find(gate, tenant, keyId);
@@ -80,8 +79,7 @@ export const changeKey = route('PATCH /v1/keys/:key_id', {
       ipAllowlist: body.ip_allowlist,
     });
     const details = present({ name: body.name, ip_allowlist: body.ip_allowlist });
-    const done = { tenantId: tenant, kind: 'key.updated', subject: keyId, details };
-    const key = await gate.store.updateKey(tenant, keyId, change, auditEvent({ caller, nowMs }, done));
+    const key = await gate.store.updateKey(tenant, keyId, change, audit('key.updated', keyId, details));
     if (!key) throw missing(what);
     return showOneKey(gate, key, nowMs);
   },
@@ -108,7 +106,7 @@ export const revokeKey = route('DELETE /v1/keys/:key_id', {
   summary: 'Revoke a key',
   access: 'keys:revoke',
   answer: publicKey,
-  async handle({ gate, caller, params, tenantId, nowMs }) {
+  async handle({ gate, caller, params, tenantId, nowMs, audit }) {
     const keyId = idOf(params, 'key_id', what);
     if (caller.kind === 'key' && caller.key.keyId === keyId)
       throw new GatewayError('CONFLICT', 'A key cannot revoke itself; use another one.');
@@ -122,8 +120,7 @@ export const revokeKey = route('DELETE /v1/keys/:key_id', {
       throw new GatewayError('CONFLICT', 'The key is in the configuration; take it out there.');
     const [usage] = await gate.store.keyUsage(tenant, [keyId], nowMs);
     const details = { prefix: standing.prefix, last_seen: toIsoOrNull(usage?.lastSeenAtMs ?? null) };
-    const done = { tenantId: tenant, kind: 'key.revoked', subject: keyId, details };
-    const revoked = await gate.store.revokeKey(tenant, keyId, auditEvent({ caller, nowMs }, done));
+    const revoked = await gate.store.revokeKey(tenant, keyId, audit('key.revoked', keyId, details));
     if (!revoked) throw missing(what);
     return showOneKey(gate, revoked, nowMs);
   },

@@ -8,7 +8,6 @@ import { permissions } from '../../../core/permissions.ts';
 import type { Gate } from '../../../decision/gate.ts';
 import { liveKey } from '../../../state/rules/live-key.ts';
 import type { AgentRecord } from '../../../state/store.ts';
-import { auditEvent } from '../../audit-event.ts';
 import { envName, instant, missing, ofTenant, tenantId, uuid } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { ipAllowlist, keyDescription, keyName, publicKey, showOneKey } from '../../fields/key-fields.ts';
@@ -40,7 +39,7 @@ export const mintKey = route('POST /v1/keys', {
   body: mintRequest,
   answer: publicKey.extend({ key: z.string() }),
   status: 201,
-  async handle({ gate, caller, body, namedTenant, nowMs }) {
+  async handle({ gate, caller, body, namedTenant, nowMs, audit }) {
     if (body.expires_at && body.expires_at <= nowMs)
       throw invalid([{ path: 'expires_at', message: 'must lie in the future' }]);
     const tenant = await tenantFor(gate, caller, namedTenant, nowMs);
@@ -64,10 +63,9 @@ export const mintKey = route('POST /v1/keys', {
       perMinute: body.per_minute ?? null,
       requireNonce: body.require_nonce ?? false,
     });
-    const { keyId: subject, prefix, name } = key;
-    const details = { prefix, name, agent_id: key.agentId };
-    const what = { tenantId: tenant.id, kind: 'key.created', subject, details };
-    await gate.store.addKey(key, auditEvent({ caller, nowMs }, what));
+    const { prefix, name } = key;
+    const event = audit('key.created', key.keyId, { prefix, name, agent_id: key.agentId });
+    await gate.store.addKey(key, event);
     return { key: text, ...(await showOneKey(gate, key, nowMs)) };
   },
 });

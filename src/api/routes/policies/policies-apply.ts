@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import { newId } from '../../../core/ids.ts';
 import type { Gate } from '../../../decision/gate.ts';
-import { auditEvent, operatorOf } from '../../audit-event.ts';
 import { ofTenant } from '../../fields/fields.ts';
 import { invalid } from '../../fields/invalid.ts';
 import {
@@ -11,7 +10,7 @@ import {
   refuseFiles,
   showPolicy,
 } from '../../fields/policy-fields.ts';
-import { routesOf } from '../../route.ts';
+import { operatorOf, routesOf } from '../../route.ts';
 
 const route = routesOf('policies');
 
@@ -28,7 +27,7 @@ export const applyPolicy = route('POST /v1/policies/apply', {
     unchanged: z.boolean().describe('Nothing differs from the version before'),
     warnings: z.array(z.string()),
   }),
-  async handle({ gate, caller, body, tenantId: ofCaller, nowMs }) {
+  async handle({ gate, caller, body, tenantId: ofCaller, nowMs, audit }) {
     const tenantId = ofCaller();
     const { policy, warnings } = checkApply(gate, tenantId, body);
     refuseFiles(gate, tenantId, policy.name);
@@ -45,15 +44,7 @@ export const applyPolicy = route('POST /v1/policies/apply', {
         nowMs,
         createdBy: operatorOf(caller),
       },
-      auditEvent(
-        { caller, nowMs },
-        {
-          tenantId,
-          kind: 'policy.applied',
-          subject: policy.name,
-          details: { env_name: envName, rules: policy.rules.length },
-        },
-      ),
+      audit('policy.applied', policy.name, { env_name: envName, rules: policy.rules.length }),
     );
     return { ...showPolicy(record), unchanged: record.unchanged, warnings: [...warnings] };
   },

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Gate } from '../../../decision/gate.ts';
 import type { Paged, PolicyRecord } from '../../../state/store.ts';
-import { auditEvent } from '../../audit-event.ts';
 import {
   envName,
   listing,
@@ -81,14 +80,11 @@ export const archivePolicy = route('DELETE /v1/policies/by-name/:name', {
   access: 'policies:write',
   query: z.object(ofEnvironment),
   answer: describedPolicy,
-  async handle({ gate, caller, params, query, tenantId: ofCaller, nowMs }) {
+  async handle({ gate, params, query, tenantId: ofCaller, nowMs, audit }) {
     const [tenantId, name, env] = [ofCaller(), params['name'] ?? '', query.env ?? null];
     refuseFiles(gate, tenantId, name);
-    const event = { tenantId, kind: 'policy.archived', subject: name, details: { env_name: env } };
-    const record = await gate.store.archivePolicy(
-      { tenantId, name, envName: env, nowMs },
-      auditEvent({ caller, nowMs }, event),
-    );
+    const event = audit('policy.archived', name, { env_name: env });
+    const record = await gate.store.archivePolicy({ tenantId, name, envName: env, nowMs }, event);
     if (!record) throw missing('policy');
     return describePolicy(record);
   },
