@@ -2,11 +2,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Permission } from '../../core/permissions.ts';
 import type { AuditEntry } from '../../state/store.ts';
+import { eventStream, type Following, opening, streamsMax } from '../event-stream.ts';
 import { toIso } from '../fields/fields.ts';
 import { invalid } from '../fields/invalid.ts';
 import { lacking } from '../fields/permissions.ts';
-import { type Caller, routesOf, StreamedAnswer } from '../route.ts';
-import { endingOf, heartbeatMs, type Lasting, retryMs, streamsMax, toEnd } from '../stream-end.ts';
+import { type Caller, routesOf } from '../route.ts';
 
 const route = routesOf('activity');
 
@@ -49,19 +49,9 @@ export const streamEvents = route('GET /v1/events', {
     ),
   answerTypes: ['text/event-stream'],
   ...streamsMax,
-  async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
-    const last = query.last_event_id ?? readId(headers['last-event-id']);
-    const following = {
-      gate,
-      caller,
-      clientAddress,
-      nowMs,
-      anyOf,
-      tenantId: tenantId(),
-      last,
-      signal: signal(),
-    };
-    return new StreamedAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
+  async handle(request) {
+    const last = request.query.last_event_id ?? readId(request.headers['last-event-id']);
+    return eventStream(request, anyOf, changesSince(request, last));
   },
 });
 
@@ -71,49 +61,31 @@ function readId(text: string | undefined): number | undefined {
   throw invalid([{ path: 'last_event_id', message: 'must be the id of an event of this stream' }]);
 }
 
-interface Following extends Lasting {
-  readonly tenantId: string;
-  readonly last: number | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function* eventsOf(it: Following): AsyncGenerator<string> {
-  const { gate, tenantId, signal } = it;
+async function* changesSince(it: Following, last: number | undefined): AsyncGenerator<string> {
+  const { store } = it.gate;
+  const [tenantId, signal] = [it.tenantId(), it.signal()];
   const hears = hearingOf(it.caller);
-  const newest = await newestOf(it);
-  let seq = it.last ?? newest;
-  yield `retry: ${retryMs}\n: following\n\n`;
+  const { items } = await store.listAudit(tenantId, {}, { limit: 1, cursor: undefined });
+  const newest = items[0]?.seq ?? 0;
+  let seq = last ?? newest;
+  yield opening;
   // A number that the log has not reached belongs to another log.
   if (seq > newest || newest - seq > missedMax) {
     seq = newest;
     yield gap;
   }
-  const endOf = endingOf(it);
-  let spokeAtMs = performance.now();
   while (!signal.aborted) {
-    const entries = await gate.store.auditAfter(tenantId, seq, entriesAtOnce);
+    const entries = await store.auditAfter(tenantId, seq, entriesAtOnce);
     seq = entries.at(-1)?.seq ?? seq;
-    const events = entries.filter(({ kind }) => hears(kind)).map(toEvent);
-    const isSilent = events.length === 0;
-    if (!isSilent || performance.now() - spokeAtMs >= heartbeatMs) {
-      spokeAtMs = performance.now();
-      yield isSilent ? ':\n\n' : events.join('');
-    }
+    yield entries
+      .filter(({ kind }) => hears(kind))
+      .map(toEvent)
+      .join('');
     if (entries.length < entriesAtOnce) await sleep(pollMs, undefined, { signal }).catch(() => undefined);
-    const end = await endOf();
-    if (end !== undefined) {
-      yield toEnd(end);
-      return;
-    }
   }
 }
 
 const gap = 'event: gap\ndata: {"detail":"Some changes are left out here; read the lists anew."}\n\n';
-
-async function newestOf({ gate, tenantId }: Following): Promise<number> {
-  const { items } = await gate.store.listAudit(tenantId, {}, { limit: 1, cursor: undefined });
-  return items[0]?.seq ?? 0;
-}
 
 function hearingOf(caller: Caller): (kind: string) => boolean {
   if (caller.kind !== 'key') return () => true;

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { isTraceId, timeOfTraceId } from '../../../core/ids.ts';
-import type { TraceFilter } from '../../../state/store.ts';
+import type { Store, TraceFilter } from '../../../state/store.ts';
 import { matchesTrace } from '../../../state/traces/filter.ts';
+import { eventStream, type Following, lookMs, opening, streamsMax } from '../../event-stream.ts';
 import { invalid } from '../../fields/invalid.ts';
 import { toFilter, traceFilterQuery } from '../../fields/trace-query.ts';
-import { routesOf, StreamedAnswer } from '../../route.ts';
-import { endingOf, heartbeatMs, type Lasting, lookMs, retryMs, streamsMax, toEnd } from '../../stream-end.ts';
+import { routesOf } from '../../route.ts';
 
 const route = routesOf('activity');
 
@@ -38,7 +38,8 @@ export const streamTraces = route('GET /v1/traces/stream', {
     ),
   answerTypes: ['text/event-stream'],
   ...streamsMax,
-  async handle({ gate, caller, query, headers, clientAddress, nowMs, tenantId, signal }) {
+  async handle(request) {
+    const { query, headers } = request;
     const last = query.last_event_id ?? headers['last-event-id'];
     if (query.answer !== undefined)
       throw invalid([
@@ -46,54 +47,29 @@ export const streamTraces = route('GET /v1/traces/stream', {
       ]);
     if (last !== undefined && !isTraceId(last))
       throw invalid([{ path: 'last_event_id', message: 'must be the id of an event of this stream' }]);
-    const following = {
-      gate,
-      caller,
-      clientAddress,
-      anyOf: ['activity:read'] as const,
-      tenantId: tenantId(),
-      filter: toFilter(query),
-      last,
-      nowMs,
-      signal: signal(),
-    };
-    return new StreamedAnswer('text/event-stream', eventsOf(following), ['X-Accel-Buffering', 'no']);
+    return eventStream(request, ['activity:read'], tracesSince(request, toFilter(query), last));
   },
 });
 
-interface Following extends Lasting {
-  readonly tenantId: string;
-  readonly filter: TraceFilter;
-  readonly last: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function* eventsOf(it: Following): AsyncGenerator<string> {
-  const { gate, filter, tenantId, signal } = it;
+async function* tracesSince(
+  { gate, tenantId: tenantOf }: Following,
+  filter: TraceFilter,
+  last: string | undefined,
+): AsyncGenerator<string> {
+  const tenantId = tenantOf();
   const follower = await gate.traceFeed.follow(tenantId, (trace) => matchesTrace(filter, trace));
   try {
-    const missed = await missedOf(it);
-    yield `retry: ${retryMs}\n: following\n\n`;
+    const missed = await missedOf(gate.store, tenantId, filter, last);
+    yield opening;
     if (missed.hasGap) yield gap;
     const told = new Set(missed.traces.map(idOf));
     // Traces are let go of as they are sent, so a client that does not read makes the daemon hold no more.
     while (missed.traces.length > 0) yield missed.traces.splice(0, missedAtOnce).map(toEvent).join('');
-    const endOf = endingOf(it);
-    let spokeAtMs = performance.now();
     for (;;) {
       const { traces, hasGap } = await follower.next(lookMs);
-      if (signal.aborted) return;
-      const end = await endOf();
-      if (end !== undefined) {
-        yield toEnd(end);
-        return;
-      }
       // The follower began before the missed traces were looked up, so it may bring some of them again.
       const fresh = told.size === 0 ? traces : traces.filter((trace) => !told.delete(idOf(trace)));
-      const isSilent = fresh.length === 0 && !hasGap;
-      if (isSilent && performance.now() - spokeAtMs < heartbeatMs) continue;
-      spokeAtMs = performance.now();
-      yield isSilent ? ':\n\n' : `${fresh.map(toEvent).join('')}${hasGap ? gap : ''}`;
+      yield `${fresh.map(toEvent).join('')}${hasGap ? gap : ''}`;
     }
   } finally {
     follower.leave();
@@ -109,7 +85,12 @@ const idMember = /"trace_id":"([0-9a-f-]{36})"/;
 const idOf = (trace: string): string => idMember.exec(trace)?.[1] ?? '';
 
 /** Returns the missed traces, older ones first. Of too many it returns the last ones, with `hasGap`. */
-async function missedOf({ gate, tenantId, filter, last }: Following) {
+async function missedOf(
+  store: Pick<Store, 'listTraces'>,
+  tenantId: string,
+  filter: TraceFilter,
+  last: string | undefined,
+) {
   const traces: string[] = [];
   if (last === undefined) return { traces, hasGap: false };
   const fromMs = (timeOfTraceId(last) ?? 0) - latenessMs;
@@ -117,7 +98,7 @@ async function missedOf({ gate, tenantId, filter, last }: Following) {
   let chars = 0;
   for (let pages = 0; ; pages += 1) {
     const limit = Math.min(missedPerPage, missedMax - traces.length);
-    const page = await gate.store.listTraces(tenantId, { ...filter, fromMs }, { limit, cursor });
+    const page = await store.listTraces(tenantId, { ...filter, fromMs }, { limit, cursor });
     for (const it of page.items) {
       if (idOf(it) === last) continue;
       traces.push(it);
