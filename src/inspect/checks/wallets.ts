@@ -100,7 +100,7 @@ const indexesOf = (text: string): number[] =>
   text
     .toLowerCase()
     .replace(/\\[nr]/g, ' ')
-    .split(/[^a-z]{1,8}/)
+    .split(/[^a-z]+/)
     .map((word) => bip39Words().get(word) ?? -1);
 
 /** Tells whether words are sorted, as in a piece of the list itself. */

@@ -14,7 +14,7 @@ const waysMax = 8192;
 
 /**
  * Throws PatternError unless three conditions hold. Every quantifier is bounded by 4096. No repeated group
- * can match one text in several ways without a separator between its rounds. Neighbouring quantifiers over
+ * can match one text in several ways without something that separates its rounds. Neighbouring quantifiers over
  * overlapping sets multiply to at most 8,192 ways.
  */
 export function assertLinear(pattern: Node): void {
@@ -27,7 +27,7 @@ export function assertLinear(pattern: Node): void {
 function assertRepeats(node: Node): void {
   if (node.kind === 'repeat') {
     if (node.max > repeatMax) throw new PatternError(`a quantifier is unbounded or above ${repeatMax}`);
-    if (node.max > 1 && hasChoices(node.item) && !hasSeparator(node.item)) {
+    if (node.max > 1 && hasChoices(node.item) && !hasSeparator(node.item) && !alternates(node.item)) {
       throw new PatternError(
         'a repeated group can match one text in several ways and has nothing that separates its rounds',
       );
@@ -75,6 +75,21 @@ function hasSeparator(node: Node): boolean {
       node.items.every((other) => other === item || !overlap(item.has, bytesOf(other))),
   );
 }
+
+/**
+ * Tells whether the group is a row of runs, none of which can have a byte of the next one, nor the last of the
+ * first. So the text itself says where each run ends.
+ */
+function alternates(node: Node): boolean {
+  if (node.kind !== 'sequence' || node.items.length < 2) return false;
+  return node.items.every((item, at) => {
+    const next = node.items[(at + 1) % node.items.length] as Node;
+    return isRun(item) && !overlap(bytesOf(item), bytesOf(next));
+  });
+}
+
+const isRun = (node: Node): boolean =>
+  node.kind === 'set' || (node.kind === 'repeat' && node.min > 0 && node.item.kind === 'set');
 
 /** Returns all bytes that any part of the node may match. */
 function bytesOf(node: Node): ByteSet {

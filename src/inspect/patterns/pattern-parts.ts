@@ -146,6 +146,10 @@ const parts: Readonly<Record<string, string>> = {
    * string.
    */
   'key-text': String.raw`[0-9A-Za-z+/=\s]|\\[nrt/]|\\\\[nrt/]`,
+  /** Matches twelve words or more in one case, with signs, numbers or white space between them. */
+  'short-words': ['[a-z]{3,8}', '[A-Z]{3,8}', '[A-Z][a-z]{2,7}']
+    .map((word) => String.raw`${word}(?:[\s\d,;:.)(_|/+"*\x27\x60\\\x80-\xff-]{1,16}${word}){11,31}`)
+    .join('|'),
   /** Matches what stands between a label and its value, in prose, assignments and JSON. */
   is: String.raw`["\x27\\]{0,3}[ \t:=#>,-]{1,4}["\x27\\]{0,3}`,
 };

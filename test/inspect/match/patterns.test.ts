@@ -17,6 +17,7 @@ const accepted = [
   { pattern: '[a-z]{0,100}[0-9]{0,100}[a-z]{0,100}', reachMax: 300, behindMax: 0 },
   { pattern: '(?:ab|cd){1,50}', reachMax: 100, behindMax: 0 },
   { pattern: 'a(?!b{2,5}(?=c{3}))d', reachMax: 9, behindMax: 0, aheadMax: 8 },
+  { pattern: '(?:[^a-z]{1,3}[a-z]{1,5}){2,9}', reachMax: 72, behindMax: 0 },
   { pattern: '-----BEGIN [^-]{0,4096}-----', reachMax: 4112, behindMax: 0 },
 ];
 for (const { pattern, ...bounds } of accepted) {
@@ -37,6 +38,8 @@ const refused = [
   '(?:a|aa){1,30}',
   '(?:a[bc]|ab){1,30}',
   '(?:[a-z]{1,9}[.a-z]){1,8}',
+  '(?:[a-z]{1,9}[.]{1,3}[_a-z]{1,9}){1,8}',
+  '(?:[a-z]{1,9}[.]{0,3}){1,8}',
   '[ab]{0,100}[bc]{0,100}[cb]{0,100}',
   '(a)\\1',
   '(?<n>a)\\k<n>',
