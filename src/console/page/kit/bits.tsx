@@ -3,6 +3,7 @@ import type { ComponentChildren } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { Band, Decision } from '../../../core/verdict.ts';
 import { ApiProblem } from '../data/api.ts';
+import { href } from '../data/route.ts';
 import { now, toAbsolute, toClock, toRelative } from '../data/times.ts';
 
 /* The small parts that every page is made of. */
@@ -109,20 +110,34 @@ export function Problem({ of, again }: { of: Error | undefined; again?: (() => v
 /** The characters of a URL's end that always show. */
 const tailLength = 16;
 
+interface CallLinkOf {
+  readonly of: { readonly method: string; readonly url: string };
+  readonly to: string;
+}
+
 /**
- * Shows what was called in one line. Where there is no room, the middle of the URL is left out: the calls of an
- * agent often differ in the end alone. The link around it needs a label, since it is two texts to a reader.
+ * Shows what was called in one line, and links to it. Where there is no room, the middle of the URL is left out:
+ * the calls of an agent often differ in the end alone.
  */
-export function Called({ method, url }: { method: string; url: string }) {
+export function CallLink({ of: { method, url }, to }: CallLinkOf) {
   // A character of two units is not cut in half.
   const end = url.slice(-tailLength).replace(/^[\uDC00-\uDFFF]/, '');
   return (
-    <span class="called">
-      <span>
-        <span class="method">{method}</span> {url.slice(0, url.length - end.length)}
+    // It is two texts to a reader, hence the label. A row that can be chosen must not take the click, too.
+    <a
+      class="clip call"
+      href={to}
+      title={url}
+      aria-label={`${method} ${url}`}
+      onClick={(event) => event.stopPropagation()}
+    >
+      <span class="called">
+        <span>
+          <span class="method">{method}</span> {url.slice(0, url.length - end.length)}
+        </span>
+        <span>{end}</span>
       </span>
-      <span>{end}</span>
-    </span>
+    </a>
   );
 }
 
@@ -181,19 +196,31 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
   );
 }
 
+interface PageHeadOf extends Children {
+  readonly title: string;
+  readonly about?: ComponentChildren;
+  /** The page that lists all things of which this page shows one. */
+  readonly list?: string;
+}
+
 /** Shows the head of a page: its name, a sentence, and what can be done. */
-export function PageHead({
-  title,
-  about,
-  children,
-}: Children & { title: string; about?: ComponentChildren }) {
+export function PageHead({ title, about, list, children }: PageHeadOf) {
   return (
     <header class="page-head">
       <div>
         <h1 tabIndex={-1}>{title}</h1>
         {about !== undefined && <p class="about">{about}</p>}
       </div>
-      {children && <div class="actions">{children}</div>}
+      {(children || list) && (
+        <div class="actions">
+          {children}
+          {list && (
+            <a class="button plain" href={href(list)}>
+              All {list}
+            </a>
+          )}
+        </div>
+      )}
     </header>
   );
 }

@@ -22,6 +22,21 @@ export function Form({
   );
 }
 
+interface ActOf extends Children {
+  readonly run: () => unknown;
+  /** Set while it runs, and where it cannot be done. */
+  readonly isOff: boolean;
+  readonly look?: 'plain' | 'small';
+  readonly title?: string;
+}
+
+/** Shows a button that sets an action off. */
+export const Act = ({ run, isOff, look, title, children }: ActOf) => (
+  <button type="button" class={look} disabled={isOff} title={title} onClick={() => void run()}>
+    {children}
+  </button>
+);
+
 /** Shows the choices of a field for an agent. */
 export function AgentOptions({ names }: { names: ReadonlyMap<string, string> }) {
   return (

@@ -6,7 +6,7 @@ import { useResource } from '../data/resource.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
 import {
-  Called,
+  CallLink,
   Card,
   DecisionBadge,
   decisionWord,
@@ -149,7 +149,7 @@ function AgentDetail({ agentId }: { agentId: string }) {
   };
   return (
     <>
-      <PageHead title={it?.name ?? 'Agent'}>
+      <PageHead title={it?.name ?? 'Agent'} list="agents">
         {it && may('agents:write') && (
           <>
             {it.status === 'active' ? (
@@ -179,9 +179,6 @@ function AgentDetail({ agentId }: { agentId: string }) {
             />
           </>
         )}
-        <a class="button plain" href={href('agents')}>
-          All agents
-        </a>
       </PageHead>
       <Problem of={agent.problem} again={agent.reload} />
       {agent.isLoading && <Skeleton lines={8} />}
@@ -286,16 +283,7 @@ function LastCalls({ agentId }: { agentId: string }) {
             {
               name: 'Call',
               kind: 'wide',
-              cell: (it) => (
-                <a
-                  class="call clip"
-                  href={href(['activity', it.trace_id])}
-                  title={it.url}
-                  aria-label={`${it.method} ${it.url}`}
-                >
-                  <Called method={it.method} url={it.url} />
-                </a>
-              ),
+              cell: (it) => <CallLink of={it} to={href(['activity', it.trace_id])} />,
             },
             { name: 'Why', kind: 'extra', cell: whyOf },
           ]}

@@ -5,7 +5,7 @@ import { useAction } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import { canVerify, type Verified, verifyAudit } from '../data/verify-audit.ts';
 import { Command, Empty, PageHead, Problem } from '../kit/bits.tsx';
-import { Choice } from '../kit/form.tsx';
+import { Act, Choice } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { useAuditColumns } from './audit-columns.tsx';
 
@@ -64,9 +64,9 @@ export default function Audit() {
           ))}
         </Choice>
         {canVerify() && (
-          <button type="button" disabled={verify.isRunning} onClick={() => void verify.run()}>
+          <Act isOff={verify.isRunning} run={verify.run}>
             {verify.isRunning ? `Verifying, ${read.toLocaleString('en')} entries…` : 'Verify the log'}
-          </button>
+          </Act>
         )}
       </PageHead>
       {!canVerify() && (

@@ -3,6 +3,7 @@ import { post, session } from '../data/api.ts';
 import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
+import { Act } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 
 /** Shows the threat feeds, which list hosts and addresses that nobody should call. */
@@ -40,14 +41,9 @@ export default function Feeds() {
             name: 'Change',
             cell: (it) =>
               session.value?.role === 'admin' && (
-                <button
-                  type="button"
-                  class="small"
-                  disabled={refresh.isRunning}
-                  onClick={() => void refresh.run(it.name)}
-                >
+                <Act look="small" isOff={refresh.isRunning} run={() => refresh.run(it.name)}>
                   Fetch now
-                </button>
+                </Act>
               ),
           },
         ]}

@@ -7,7 +7,7 @@ import { useList } from '../data/pages.ts';
 import { useAction, useResource } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
-import { Choice, Form } from '../kit/form.tsx';
+import { Act, Choice, Form } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 import { IncidentForm } from './incident-form.tsx';
 
@@ -100,15 +100,12 @@ function IncidentDetail({ incidentId }: { incidentId: string }) {
   const it = incident.data;
   return (
     <>
-      <PageHead title={it?.title ?? 'Incident'}>
+      <PageHead title={it?.title ?? 'Incident'} list="incidents">
         {it && (
           <a class="button plain" href={href('activity', { agent_id: it.agent_id })}>
             Calls of the agent
           </a>
         )}
-        <a class="button plain" href={href('incidents')}>
-          All incidents
-        </a>
       </PageHead>
       <Problem of={incident.problem} again={incident.reload} />
       {incident.isLoading && <Skeleton lines={8} />}
@@ -218,14 +215,9 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
         </label>
         {incident.status === 'open' && (
           <div>
-            <button
-              type="button"
-              class="plain"
-              disabled={move.isRunning}
-              onClick={() => void move.run('investigating')}
-            >
+            <Act look="plain" isOff={move.isRunning} run={() => move.run('investigating')}>
               Begin to investigate
-            </button>
+            </Act>
           </div>
         )}
         {incident.status !== 'closed' && (
@@ -241,13 +233,9 @@ function Moves({ incident, path, reload }: { incident: Incident; path: string; r
                 ))}
               </select>
             </label>
-            <button
-              type="button"
-              disabled={move.isRunning || code === ''}
-              onClick={() => void move.run('closed')}
-            >
+            <Act isOff={move.isRunning || code === ''} run={() => move.run('closed')}>
               Close the incident
-            </button>
+            </Act>
           </div>
         )}
       </div>

@@ -5,6 +5,7 @@ import { useList } from '../data/pages.ts';
 import { useAction } from '../data/resource.ts';
 import { href } from '../data/route.ts';
 import { Card, Empty, PageHead, Problem, Status, Time } from '../kit/bits.tsx';
+import { Act } from '../kit/form.tsx';
 import { List } from '../kit/list.tsx';
 
 const health = { closed: 'ok', open: 'failed', half_open: 'stale' } as const;
@@ -69,14 +70,9 @@ export default function Notifications() {
             name: 'Try',
             cell: (it) =>
               isAdmin && (
-                <button
-                  type="button"
-                  class="small"
-                  disabled={test.isRunning}
-                  onClick={() => void test.run(it.name)}
-                >
+                <Act look="small" isOff={test.isRunning} run={() => test.run(it.name)}>
                   Send a test
-                </button>
+                </Act>
               ),
           },
         ]}
@@ -116,14 +112,9 @@ export default function Notifications() {
                 name: 'Try',
                 cell: (it) =>
                   isAdmin && (
-                    <button
-                      type="button"
-                      class="small"
-                      disabled={replay.isRunning}
-                      onClick={() => void replay.run(it.id)}
-                    >
+                    <Act look="small" isOff={replay.isRunning} run={() => replay.run(it.id)}>
                       Send again
-                    </button>
+                    </Act>
                   ),
               },
             ]}

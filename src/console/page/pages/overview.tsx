@@ -9,7 +9,7 @@ import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
 import {
   BandBadge,
-  Called,
+  CallLink,
   Card,
   decisionWord,
   Empty,
@@ -162,14 +162,7 @@ function WaitingApprovals({ approvals }: { approvals: readonly Approval[] }) {
         <ul class="bars waiting calls">
           {approvals.map((it) => (
             <li key={it.approval_id}>
-              <a
-                class="clip"
-                href={href(['approvals', it.approval_id])}
-                title={it.url}
-                aria-label={`${it.method} ${it.url}`}
-              >
-                <Called method={it.method} url={it.url} />
-              </a>
+              <CallLink of={it} to={href(['approvals', it.approval_id])} />
               <span class="faint clip">
                 <Time at={it.created_at} /> · {it.agent_name}
               </span>

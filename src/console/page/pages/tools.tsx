@@ -87,12 +87,9 @@ function ToolPage({ name }: { name: string }) {
   );
   return (
     <>
-      <PageHead title={tool.data?.title ?? name} about={tool.data?.hosts.join(' ')}>
+      <PageHead title={tool.data?.title ?? name} about={tool.data?.hosts.join(' ')} list="tools">
         <a class="button plain" href={href('activity', { tool_name: name })}>
           Its calls
-        </a>
-        <a class="button plain" href={href('tools')}>
-          All tools
         </a>
       </PageHead>
       <Problem of={tool.problem} again={tool.reload} />

@@ -5,7 +5,7 @@ import { go, href, place, replacePlace } from '../../data/route.ts';
 import { rowsMax, traceFilters, useTraces } from '../../data/traces.ts';
 import {
   BandBadge,
-  Called,
+  CallLink,
   DecisionBadge,
   Empty,
   PageHead,
@@ -13,6 +13,7 @@ import {
   Skeleton,
   Time,
 } from '../../kit/bits.tsx';
+import { stepOf, useKeyPress } from '../../kit/key-press.ts';
 import type { Column } from '../../kit/table.tsx';
 import { WindowedTable } from '../../kit/windowed-table.tsx';
 import { Filters } from './filters.tsx';
@@ -31,17 +32,7 @@ const columns: readonly Column<TraceRow>[] = [
   {
     name: 'Call',
     kind: 'wide',
-    cell: (it) => (
-      <a
-        class="clip call"
-        href={href(['activity', it.trace_id], place.value.query)}
-        title={it.url}
-        aria-label={`${it.method} ${it.url}`}
-        onClick={(event) => event.stopPropagation()}
-      >
-        <Called method={it.method} url={it.url} />
-      </a>
-    ),
+    cell: (it) => <CallLink of={it} to={href(['activity', it.trace_id], place.value.query)} />,
   },
   {
     name: 'Why',
@@ -75,7 +66,15 @@ export default function Activity() {
   // One step back in the history leaves all calls that the keys went through.
   const step = (it: TraceRow) =>
     (chosen === undefined ? go : replacePlace)(href(['activity', it.trace_id], query));
-  useArrows(rows ?? [], chosen, step, () => go(href('activity', query)));
+  // The keys j and k go through the list, and Escape closes the detail.
+  useKeyPress(({ key }) => {
+    if (key === 'Escape' && chosen !== undefined) return go(href('activity', query));
+    const by = stepOf(key);
+    if (by === 0 || !rows) return;
+    const index = rows.findIndex((it) => it.trace_id === chosen);
+    const next = rows[index === -1 ? 0 : index + by];
+    if (next) step(next);
+  });
   return (
     <div class={chosen === undefined ? 'activity' : 'activity with-detail'}>
       <div class="list-side">
@@ -168,31 +167,4 @@ function NoCalls({ isFiltered }: { isFiltered: boolean }) {
       <a href={href('overview')}>Send one through the proxy</a>, and it appears here.
     </Empty>
   );
-}
-
-/** Lets the keys j and k go through the list, and Escape close the detail. */
-function useArrows(
-  rows: readonly TraceRow[],
-  chosen: string | undefined,
-  choose: (row: TraceRow) => void,
-  close: () => void,
-): void {
-  const latest = useRef({ rows, chosen, choose, close });
-  latest.current = { rows, chosen, choose, close };
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      if (event.target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
-        return;
-      if (event.ctrlKey || event.metaKey || event.altKey) return;
-      const it = latest.current;
-      if (event.key === 'Escape' && it.chosen !== undefined) return it.close();
-      const step = event.key === 'j' ? 1 : event.key === 'k' ? -1 : 0;
-      if (step === 0) return;
-      const index = it.rows.findIndex((row) => row.trace_id === it.chosen);
-      const next = it.rows[index === -1 ? 0 : index + step];
-      if (next) it.choose(next);
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, []);
 }

@@ -8,6 +8,7 @@ import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import { Command, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
+import { Act } from '../../kit/form.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 
 export function LetThrough({ trace }: { trace: ShownTrace }) {
@@ -22,9 +23,9 @@ export function LetThrough({ trace }: { trace: ShownTrace }) {
     return (
       <div>
         <Problem of={ask.problem} />
-        <button type="button" class="plain" disabled={ask.isRunning} onClick={() => void ask.run()}>
+        <Act look="plain" isOff={ask.isRunning} run={ask.run}>
           Make an exception for this call…
-        </button>
+        </Act>
       </div>
     );
   return (

@@ -6,6 +6,7 @@ import { href } from '../../data/route.ts';
 import { now, toCountdown } from '../../data/times.ts';
 import { reasonWord } from '../../data/words.ts';
 import { BandBadge, Time } from '../../kit/bits.tsx';
+import { Act } from '../../kit/form.tsx';
 import { Body } from './body.tsx';
 import type { Choice } from './decide.ts';
 import { History } from './history.tsx';
@@ -134,21 +135,12 @@ function Buttons({ count, first, isDenying, note, onNote, onDeny, onDecide }: Bu
     <>
       {note !== undefined && <Note text={note} onText={onNote} />}
       <div class="row">
-        <button
-          type="button"
-          disabled={isRunning}
-          onClick={() => void run({ decision: 'approved', scope: 'once' })}
-        >
+        <Act isOff={isRunning} run={() => run({ decision: 'approved', scope: 'once' })}>
           Approve once {count > 1 && `(${count})`} <kbd>a</kbd>
-        </button>
-        <button
-          type="button"
-          class="plain"
-          disabled={isRunning}
-          onClick={() => void run({ decision: 'approved', scope: 'window' })}
-        >
+        </Act>
+        <Act look="plain" isOff={isRunning} run={() => run({ decision: 'approved', scope: 'window' })}>
           Approve for {first.covers.lasts} <kbd>w</kbd>
-        </button>
+        </Act>
         <button type="button" class="plain" onClick={() => onDeny(true)}>
           Deny… <kbd>d</kbd>
         </button>

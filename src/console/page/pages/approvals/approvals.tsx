@@ -5,7 +5,7 @@ import { type Group, toGroups } from '../../data/groups.ts';
 import { useResource } from '../../data/resource.ts';
 import { href, place } from '../../data/route.ts';
 import { pending, pendingProblem, readPending } from '../../data/waiting.ts';
-import { Called, Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
+import { CallLink, Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Table } from '../../kit/table.tsx';
 import { Alerts } from './alerts.tsx';
 import { ApprovalCard } from './approval-card.tsx';
@@ -198,16 +198,7 @@ function Past() {
             {
               name: 'Call',
               kind: 'wide',
-              cell: (it) => (
-                <a
-                  class="clip call"
-                  href={href(['approvals', it.approval_id])}
-                  title={it.url}
-                  aria-label={`${it.method} ${it.url}`}
-                >
-                  <Called method={it.method} url={it.url} />
-                </a>
-              ),
+              cell: (it) => <CallLink of={it} to={href(['approvals', it.approval_id])} />,
             },
             { name: 'Agent', kind: 'extra', cell: (it) => it.agent_name },
             { name: 'By', kind: 'extra', cell: (it) => <span class="clip by">{it.decided_by ?? '—'}</span> },

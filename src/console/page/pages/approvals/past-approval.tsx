@@ -18,11 +18,7 @@ export function PastApproval({ approvalId }: { approvalId: string }) {
   const it = approval.data;
   return (
     <>
-      <PageHead title="An approval">
-        <a class="button plain" href={href('approvals')}>
-          All approvals
-        </a>
-      </PageHead>
+      <PageHead title="An approval" list="approvals" />
       <Problem of={approval.problem} again={approval.reload} />
       {approval.isLoading && <Skeleton />}
       {it && (

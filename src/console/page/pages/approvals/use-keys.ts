@@ -1,6 +1,6 @@
-import { useEffect, useRef } from 'preact/hooks';
 import { may } from '../../data/api.ts';
 import type { Group } from '../../data/groups.ts';
+import { stepOf, useKeyPress } from '../../kit/key-press.ts';
 import type { Choice } from './decide.ts';
 
 interface KeysOf {
@@ -14,27 +14,18 @@ interface KeysOf {
 }
 
 /** Handles keys while nobody types: j and k go through the queue; a, w and d decide, n adds a note. */
-export function useKeys(it: KeysOf): void {
-  const latest = useRef(it);
-  latest.current = it;
-  useEffect(() => {
-    const press = (event: KeyboardEvent) => {
-      const { target, key, ctrlKey, metaKey, altKey } = event;
-      if (target instanceof HTMLElement && /^(INPUT|SELECT|TEXTAREA)$/.test(target.tagName)) return;
-      if (ctrlKey || metaKey || altKey || event.repeat) return;
-      const { groups, index, choose, deny, note, run } = latest.current;
-      const step = key === 'j' ? 1 : key === 'k' ? -1 : 0;
-      const next = index < 0 ? groups.at(step > 0 ? 0 : -1) : groups[index + step];
-      if (step !== 0 && next) return choose(next);
-      const current = groups[index];
-      if (!current || !may('approvals:decide')) return;
-      if (key === 'a') run(current, { decision: 'approved', scope: 'once' });
-      if (key === 'w') run(current, { decision: 'approved', scope: 'window' });
-      if (key !== 'd' && key !== 'n') return;
-      event.preventDefault();
-      (key === 'd' ? deny : note)(current);
-    };
-    addEventListener('keydown', press);
-    return () => removeEventListener('keydown', press);
-  }, []);
-}
+export const useKeys = ({ groups, index, choose, deny, note, run }: KeysOf): void =>
+  useKeyPress((event) => {
+    const { key } = event;
+    if (event.repeat) return;
+    const step = stepOf(key);
+    const next = index < 0 ? groups.at(step > 0 ? 0 : -1) : groups[index + step];
+    if (step !== 0 && next) return choose(next);
+    const current = groups[index];
+    if (!current || !may('approvals:decide')) return;
+    if (key === 'a') run(current, { decision: 'approved', scope: 'once' });
+    if (key === 'w') run(current, { decision: 'approved', scope: 'window' });
+    if (key !== 'd' && key !== 'n') return;
+    event.preventDefault();
+    (key === 'd' ? deny : note)(current);
+  });

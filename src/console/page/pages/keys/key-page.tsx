@@ -27,7 +27,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
   };
   return (
     <>
-      <PageHead title={it?.name ?? 'Key'} about={it?.description ?? undefined}>
+      <PageHead title={it?.name ?? 'Key'} about={it?.description ?? undefined} list="keys">
         {it?.status === 'active' && it.type === 'live' && mayMint() && (
           <Confirm
             word="Rotate"
@@ -50,9 +50,6 @@ export function KeyPage({ keyId }: { keyId: string }) {
             isSmall={false}
           />
         )}
-        <a class="button plain" href={href('keys')}>
-          All keys
-        </a>
       </PageHead>
       {minted && <Minted of={minted} onDone={() => setMinted(undefined)} />}
       <Problem of={key.problem} again={key.reload} />

@@ -43,7 +43,7 @@ export function NewPolicy() {
   };
   return (
     <>
-      <PageHead title="New policy" about="Nothing changes before you apply it.">
+      <PageHead title="New policy" about="Nothing changes before you apply it." list="policies">
         <select aria-label="Begin with" onChange={(event) => void choose(event.currentTarget.value)}>
           <option value="">Begin with one rule</option>
           {Object.keys(files).map((path) => (
@@ -52,9 +52,6 @@ export function NewPolicy() {
             </option>
           ))}
         </select>
-        <a class="button plain" href={href('policies')}>
-          All policies
-        </a>
       </PageHead>
       <Workbench
         text={text}

@@ -6,11 +6,11 @@ import { useList } from '../../data/pages.ts';
 import { apply, archive, policyTextOf } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
 import { useAction, useResource } from '../../data/resource.ts';
-import { href } from '../../data/route.ts';
 import { Card, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
 import { Diff } from '../../kit/diff.tsx';
+import { Act } from '../../kit/form.tsx';
 import { List } from '../../kit/list.tsx';
 import { Workbench } from './workbench.tsx';
 
@@ -47,7 +47,7 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
   const isFile = it?.source === 'file';
   return (
     <>
-      <PageHead title={name} about={it?.description}>
+      <PageHead title={name} about={it?.description} list="policies">
         {it && (it.archived_at ? <Status of="closed" word="archived" /> : <Status of={it.mode} />)}
         {it && !isFile && !it.archived_at && may('policies:write') && (
           <>
@@ -64,9 +64,6 @@ export function PolicyPage({ name, env }: { name: string; env: string | undefine
             />
           </>
         )}
-        <a class="button plain" href={href('policies')}>
-          All policies
-        </a>
       </PageHead>
       <p class="said" role="status">
         {said}
@@ -103,9 +100,9 @@ function ModeButton({ policy, onApplied }: ChangeOf) {
   return (
     <>
       <Problem of={change.problem} />
-      <button type="button" class="plain" disabled={change.isRunning} onClick={() => void change.run()}>
+      <Act look="plain" isOff={change.isRunning} run={change.run}>
         {mode === 'monitor' ? 'Only monitor' : 'Enforce'}
-      </button>
+      </Act>
     </>
   );
 }
@@ -168,9 +165,9 @@ function Versions({ path, env, current, onApplied }: VersionsOf) {
             />
             {may('policies:write') && (
               <div>
-                <button type="button" disabled={rollBack.isRunning} onClick={() => void rollBack.run(shown)}>
+                <Act isOff={rollBack.isRunning} run={() => rollBack.run(shown)}>
                   Roll back to version {shown.version}
-                </button>
+                </Act>
               </div>
             )}
           </div>

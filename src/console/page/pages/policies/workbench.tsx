@@ -5,6 +5,7 @@ import { parsePolicy } from '../../data/policy-text.ts';
 import { useAction } from '../../data/resource.ts';
 import { Card, Problem } from '../../kit/bits.tsx';
 import { Diff } from '../../kit/diff.tsx';
+import { Act } from '../../kit/form.tsx';
 import { Simulated } from '../../kit/simulated.tsx';
 import { type Checked, Editor } from './editor.tsx';
 import '../../style/policies.css';
@@ -55,14 +56,9 @@ export function Workbench({ text, onText, standing, isReadOnly, onApplied }: Wor
           <Card title="Before it counts">
             <div class="stack">
               <div class="row">
-                <button
-                  type="button"
-                  class="plain"
-                  disabled={isWrong || isBusy}
-                  onClick={() => void simulation.run()}
-                >
+                <Act look="plain" isOff={isWrong || isBusy} run={simulation.run}>
                   {simulation.isRunning ? 'Trying it…' : 'Simulate on the last 24 hours'}
-                </button>
+                </Act>
               </div>
               <Problem of={simulation.problem ?? applying.problem} />
               {isTried && <Simulated of={tried.result} />}
@@ -71,22 +67,17 @@ export function Workbench({ text, onText, standing, isReadOnly, onApplied }: Wor
               )}
               {may('policies:write') && (
                 <div class="row">
-                  <button
-                    type="button"
-                    disabled={isWrong || isBusy || !isChanged}
-                    onClick={() => void applying.run()}
-                  >
+                  <Act isOff={isWrong || isBusy || !isChanged} run={() => applying.run()}>
                     Apply
-                  </button>
-                  <button
-                    type="button"
-                    class="plain"
-                    disabled={isWrong || isBusy}
-                    onClick={() => void applying.run('monitor')}
+                  </Act>
+                  <Act
+                    look="plain"
+                    isOff={isWrong || isBusy}
+                    run={() => applying.run('monitor')}
                     title="Its decisions are recorded as “would be”, and do not bind"
                   >
                     Apply in monitor mode
-                  </button>
+                  </Act>
                 </div>
               )}
             </div>
