@@ -416,6 +416,11 @@ t.test('a body in a character set that is not read is unreadable, and no other i
   t.match((await readCall({ contentType: 'text/xml', body: inEbcdic })).unreadable, /character set/);
   const aboutXml = Buffer.from('{"text":"<?xml version=\'1.0\' encoding=\'utf-7\'?>"}');
   t.equal((await readCall({ contentType: 'application/json', body: aboutXml })).unreadable, undefined);
+  const inMarkup = (name: string): Buffer =>
+    Buffer.from(`--b\r\n\r\n<field>\nContent-Type: text/plain; charset=${name}</field>\r\n--b--`);
+  const contentType = 'multipart/form-data; boundary=b';
+  t.equal((await readCall({ contentType, body: inMarkup('us-ascii') })).unreadable, undefined);
+  t.match((await readCall({ contentType, body: inMarkup('utf-7') })).unreadable, /character set/);
 });
 
 const orders =

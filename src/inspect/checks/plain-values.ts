@@ -20,7 +20,7 @@ const numberedWords =
 const capitalised = numberedWords.map((word) => `${word.slice(0, 1).toUpperCase()}${word.slice(1)}`);
 const numberedTerms = new RegExp(
   `(?:(?<![A-Za-z])(?:${numberedWords.join('|')}|${numberedWords.join('|').toUpperCase()}|[xX]509|[iI]18n|[lL]10n|[kK]8s)` +
-    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|[Bb](?:ase)?64(?=(?:de|en)code)|(?<=[Ww]ord|[Ll]og|[Ss]lf|[Nn]eo)4[jJ](?=[A-Z.]|$)`,
+    `|(?<![A-Z])(?:${capitalised.join('|')}|UInt|X?OAuth|IPv))_?\\d{0,5}(?<=\\d[a-z]?)(?![0-9a-z])|(?<=[a-z]{2})2(?=(?:utf|hex|bin|str|int|md5|xml|json)[A-Z\\d]?)|[Bb](?:ase)?64(?=(?:de|en)code)|(?<=[Ww]ord|[Ll]og|[Ss]lf|[Nn]eo)4[jJ](?=[A-Z.]|$)`,
   'g',
 );
 const identifier = /^[_$]{0,2}[A-Za-z][A-Za-z_$]*$/;
@@ -124,9 +124,17 @@ const kinds = either([
   /** Matches a member of an element in C, and one that may be missing: `arg[0].len`, `options?.password`. */
   /^[a-z_]\w{0,24}(?:\[(?:\d{0,3}|[a-z])\](?:\.|->)|\?\.)[a-z_][A-Za-z_]{0,24}(?:\??\.[a-z_][A-Za-z_]{0,24}){0,2}$/,
   /** Matches an annotation of Java, and a short number of C: `@BeforeEach`, `0x52e`. */
-  /^@(?:(?:Before|After)(?:Each|All|Class)?|Test|Override|Autowired|Inject|Bean|Mock|Nullable|NotNull|NonNull|Value|Column)$|^0x[\dA-Fa-f]{1,5}$|^0x[\dA-Fa-f]{1,8}[uUlL]{1,3}$/,
+  /^@(?:(?:Before|After)(?:Each|All|Class)?|utf8InCpp|Test|Override|Autowired|Inject|Bean|Mock|Nullable|NotNull|NonNull|Value|Column)$|^0x[\dA-Fa-f]{1,5}$|^0x[\dA-Fa-f]{1,8}[uUlL]{1,3}$/,
   /** Matches a commit by its address, as changelogs have it. */
   /^(?:[\w.-]{1,40}\/){0,3}commits?\/(?:[\da-f]{7,10}|[\da-f]{40})$/,
+  /** Matches an account of this machine, and a test of pytest: `admin@localhost`, `tests/x.py::Test::test_y`. */
+  /^[\w.+-]{1,64}@localhost$|^(?:[\w.-]{1,64}\/){0,12}[\w.-]{1,64}\.py::[A-Za-z_]\w{0,120}(?:::|\[|$)/,
+  /** Matches a file whose name has its digest, as bundlers write it: `auth/reset-password.3f57449cd3fda817759d.js.map`. */
+  /^(?:[\w.-]{1,64}\/){0,8}[\w-]{1,64}\.[\da-f]{8,32}(?:\.chunk)?\.(?:m?js|css)(?:\.map)?$/,
+  /** Matches a field of a type of TL that may be missing: `flags.3?true`. */
+  /^[a-z_]{1,16}\.\d{1,2}\?[A-Za-z#]{1,40}(?:<\w{1,40}>)?$/,
+  /** Matches a model by its owner, its name and its size: `Qwen/Qwen3-235B-A22B`. */
+  /^[\w-]{2,40}\/[A-Za-z][\w.]{1,40}(?:-[A-Za-z\d.]{1,12}){0,6}-\d{1,4}(?:\.\d)?[bB](?:-[A-Za-z\d.]{1,12}){0,6}$/,
   /** Matches a model of Amazon Bedrock: `anthropic.claude-3-haiku-20240307-v1:0`. */
   /^(?:[a-z]{2,4}\.)?[a-z\d]{2,12}\.[a-z][a-z\d-]{2,48}-v\d{1,2}:\d{1,3}k?$/,
   /** Matches a file of words, perhaps with a short number: `my-project-45e35d85a593.json`. */
@@ -181,6 +189,8 @@ const wordings = either([
   /^[A-Z]{2,16}(?:_[A-Z]{2,16}){1,5}=(?:[a-z]{1,16}[-.]){0,4}[a-z]{0,16}\d{0,2}$/,
   /** Matches a question that code asks, and a footnote of reStructuredText: `!isEmpty`, `[#argon2-home]_`. */
   /^!(?:is|has|can)(?:[A-Z][a-z]{1,16}){1,3}$|^\[#[a-z]{2,16}\d?(?:-[a-z]{2,16}){0,3}\]_$/,
+  /** Matches a name of two words or more whose element is asked for by another name: `neo4j_connection_params[`. */
+  /^[a-z][a-z\d]{0,16}(?:_[a-z]{2,24}){1,6}\[$/,
   /** Matches a variable between two texts that code joins: `+expected1+`. */
   /^\+[a-z_]{2,24}\d{0,2}\+$/,
 ]);

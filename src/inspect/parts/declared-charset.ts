@@ -7,7 +7,7 @@ import { decoderOf } from '../decode/packed/foreign-charset.ts';
  */
 
 /** Matches the parameter of RFC 2045, 5.1, and RFC 2231, 4: `charset="x"`, `charset*=us-ascii'en'x`. */
-const charset = /;\s*charset(?:\*0?\*?)?\s*=\s*["']?(?:[\w-]{0,64}'[\w-]{0,64}')?([^\s"';,()]{1,64})/gi;
+const charset = /;\s*charset(?:\*0?\*?)?\s*=\s*["']?(?:[\w-]{0,64}'[\w-]{0,64}')?([^\s"';,()<>]{1,64})/gi;
 const typeField = /^content-type[ \t]*:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/gim;
 const hasParts = /^\s*(?:multipart|message)\//i;
 

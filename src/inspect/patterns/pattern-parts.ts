@@ -78,7 +78,7 @@ const parts: Readonly<Record<string, string>> = {
   password,
   /** Matches from the name of a password or secret to the value. */
   'named-password':
-    String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40})(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})(?![\w.\[-])` +
+    String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40}|[^a-z]hashed_)(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})(?![\w.\[-])` +
     '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
     String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
   'inside-quote': insideQuote,
@@ -91,7 +91,7 @@ const parts: Readonly<Record<string, string>> = {
   /** Matches "… for the router" behind the noun. */
   'of-what': asBytes(
     '(?: (?:for |of |to |on |in |at |from |für |fur |de |di |du |do |da |des |der |vom |zum |zur |pour |para |del |dos |das |della |dello |per |voor |van |' +
-      'dla |od |k |ke |от |для |till |til |för |på )[^\\n:=]{1,40}?)?',
+      'dla |od |k |ke |от |для |till |til |för |på )(?:[^\\n:=<]|<(?!a )){1,40}?)?',
   ),
   /** Matches what stands between a noun and its value in a sentence. */
   'said-is': asBytes(

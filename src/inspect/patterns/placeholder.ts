@@ -17,6 +17,8 @@ const reference =
 /** Matches one character, or one pair of characters, over and over. */
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
+/** Matches a value whose middle is masked, with too little on either side for a secret: `YjM1MXXXXXXXXXXXXXXXXXXjCg==`. */
+const maskedMiddle = /^[^xX*]{0,12}([xX*])\1{15,}[^xX*]{0,14}$/;
 /**
  * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated
  * characters, alphabets and signs.
@@ -40,7 +42,7 @@ export const restLengthMax = 12;
  */
 export function isPlaceholder(text: string, prefixLength: number): boolean {
   const body = text.slice(prefixLength);
-  if (monotone.test(body)) return true;
+  if (monotone.test(body) || maskedMiddle.test(body)) return true;
   if (!words.test(text) && !reference.test(text) && !longRun.test(text)) return false;
   const rest = body.replace(filler, '');
   if (prefixLength > 0) return entropyBits(rest) < bodyEntropyMax;

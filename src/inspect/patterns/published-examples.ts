@@ -18,9 +18,12 @@ const wordForPassword =
 /** Matches whatever ends with a word for a password: `B0bP4ssw0rd`, `RootPassword123!`. */
 const endsWithPassword = /^[A-Za-z0-9_-]{0,12}p[a4@][s5$]{2}w[o0]rd\d{0,3}!?$/i;
 
-/** Matches letters and digits in order (`abc123@`), a repeated word, `test1234`, `P@ssw0rd1234!`, the mask `[secure]`. */
+/**
+ * Matches letters and digits in order (`abc123@`, `jwt_abc123`), a repeated word, `test1234`, `P@ssw0rd1234!`,
+ * the mask `[secure]`.
+ */
 const series =
-  /^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_@]?123\d{0,3}[!@#$]?$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello[-_ ]?(?:world)?\d{0,3}!?$|^p[a4@][s5$]{2}w[o0]rd1234!$/i;
+  /^(?:[a-z]{2,8}[-_]){1,2}abc[-_]?\d{3}$|^abc(?:d(?:ef?g?)?)?[-_]?123\d{0,9}(?:@ ?%?)?$|^(?:t[e3]st){2,4}\d{0,3}$|^(?:admin){2}$|^(?:test|demo|admin|user)[-_@]?123\d{0,3}[!@#$]?$|^(?:foo|bar|foobar)\d{3,5}$|^supersecure$|^\[[a-z]{4,12}\]$|^[a-z]{2,8}_X{3,}$|^hello[-_ ]?(?:world)?\d{0,3}!?$|^p[a4@][s5$]{2}w[o0]rd1234!$/i;
 
 /**
  * The least number of characters in alphabetical order, and the most others. With these no other character
@@ -112,8 +115,11 @@ const testCard =
 /** Matches names of variables that stand for what is in them: `CLIENT_SECRET`. */
 const variableName = /^(?:[A-Z][A-Z\d]{1,11}_){1,5}(?:PASSWORD|PASSWD|SECRET|TOKEN|KEY)\d?$/;
 
-/** Matches public tokens of Mapbox, which every page with a map shows. */
-const publicToken = /^pk\.eyJ[\w-]{20,240}\.[\w-]{20,24}$/;
+/**
+ * Matches public tokens of Mapbox, projects of PostHog and clients of Datadog. Every page with a map shows
+ * the first, every page that reports its use the others.
+ */
+const publicToken = /^pk\.eyJ[\w-]{20,240}\.[\w-]{20,24}$|^phc_[0-9A-Za-z]{38,48}$|^pub[\da-f]{32}$/;
 
 const isOfManuals = (text: string): boolean =>
   texts().has(text) ||

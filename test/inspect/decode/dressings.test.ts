@@ -309,6 +309,25 @@ t.test('what is no cut value is not put together', async (t) => {
   }
 });
 
+t.test('arguments of a command line stay apart', async (t) => {
+  const commands = [
+    '"A_PASSWORD=clickhouse" "DB_HOST=127.0.0.1"',
+    'curl -u "clickhouse" "https://h.example/a:b"',
+  ];
+  for (const command of commands)
+    t.notOk(
+      decodeViews(Buffer.from(command), bounds).views.some((view) =>
+        /clickhouse[Dh]/.test(String(view.bytes)),
+      ),
+      command,
+    );
+  const { views } = decodeViews(Buffer.from('k = "Xk29vb" "Q7_=zz81"'), bounds);
+  t.ok(
+    views.some((view) => view.bytes.includes('Xk29vbQ7_=zz81')),
+    'but a value with a sign in it is put together',
+  );
+});
+
 const german = 'Größe, Fuß und Übermaß; '.repeat(8);
 const unmarked: readonly (readonly [name: string, bytes: Buffer, isOpaque: boolean])[] = [
   ['bytes as good as random', noise(200), true],

@@ -28,6 +28,13 @@ const beginsLiteral = byteSet(`${digits}${lowerCase}${upperCase}-/_=+`);
 const isTokenByte = byteSet(`${digits}${lowerCase}${upperCase}+/=-_.:@!$*#%,;?&|()[]{}~`);
 
 /**
+ * Matches what begins an argument of its own on a command line, where literals with blanks between them are
+ * not joined: a variable's new value, a URL.
+ */
+const argument = /^(?:[A-Z]{2,16}(?:_[A-Z\d]{1,16}){0,4}=[^="']|[a-z]{2,8}:\/\/)/;
+const argumentBytesMax = 96;
+
+/**
  * Joins literals that a program puts together: `"AKIA" + "IOSF…"`, `'ghp_' . '…'`, `"xoxb" "-…"`. It also
  * joins what a shell joins around empty quotes: `gh''p_…`. The bytes at the first seam must be of a token.
  * Without a sign between them, the literals must be of a token as a whole.
@@ -102,7 +109,9 @@ function seamEnd(bytes: Buffer, at: number): number {
       ? signs.has(bytes.toString('latin1', signAt, signEnd))
       : open === at + 1
         ? next === quote
-        : isToken(bytes, at - 1, -1, quote) && isToken(bytes, open + 1, 1, next);
+        : isToken(bytes, at - 1, -1, quote) &&
+          isToken(bytes, open + 1, 1, next) &&
+          !argument.test(bytes.toString('latin1', open + 1, open + 1 + argumentBytesMax));
   return isJoined ? open + 1 : at;
 }
 
