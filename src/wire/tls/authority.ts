@@ -2,7 +2,7 @@ import { type KeyObject, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import { ensurePair, loadKey, type PairFiles, readCertFile } from './authority-files.ts';
 import { createSigner, keyIdOf, subjectKeyIdOid } from './certificate.ts';
-import { contentOf, derChildrenOf, encode, oid } from './der.ts';
+import { contentOf, derChildrenOf, oid } from './der.ts';
 import { createLeafMaker, type Issuer, type Leaf } from './leaf.ts';
 import { newAuthority } from './new-authority.ts';
 
@@ -96,7 +96,7 @@ function namesOf(certificate: X509Certificate): { name: Buffer; keyId: Buffer } 
   const name = fields[5];
   const extensions = fields.find((field) => field[0] === 0xa3);
   if (!name || !extensions) throw new TypeError('The CA certificate has no extensions.');
-  const keyIdType = encode(oid(subjectKeyIdOid));
+  const keyIdType = oid(subjectKeyIdOid);
   const keyIdExtension = derChildrenOf(derChildrenOf(extensions)[0] ?? extensions)
     .map(derChildrenOf)
     .find(([type]) => type?.equals(keyIdType));

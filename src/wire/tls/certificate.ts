@@ -1,22 +1,18 @@
 import { createHash, type KeyObject, randomBytes, sign } from 'node:crypto';
 import {
-  type Asn1,
-  bitStringTag,
-  boolean,
+  around,
+  bits,
   contentOf,
   derChildrenOf,
   derInteger,
   derTime,
-  encode,
+  isTrue,
   nothing,
-  octetStringTag,
   octets,
   oid,
   sequence,
-  sequenceTag,
   set,
   utf8,
-  wrap,
 } from './der.ts';
 
 /** Fields of our certificates as DER, in the order of RFC 5280, 4.1. */
@@ -39,12 +35,9 @@ export interface Signer {
 
 export const dayMs = 86_400_000;
 
-const ecdsaWithSha256 = encode(sequence(oid('1.2.840.10045.4.3.2')));
-const rsaWithSha256 = encode(sequence(oid('1.2.840.113549.1.1.11'), nothing()));
-const version3 = Buffer.from([0xa0, 3, 2, 1, 2]);
-const extensionsTag = 0xa3;
-/** Byte in front of a signature that counts unused bits at its end: a signature fills whole bytes. */
-const wholeBytes = Buffer.from([0]);
+const ecdsaWithSha256 = sequence(oid('1.2.840.10045.4.3.2'));
+const rsaWithSha256 = sequence(oid('1.2.840.113549.1.1.11'), nothing);
+const version3 = around(0, derInteger(Buffer.of(2)));
 
 /**
  * Returns a signer, which signs with SHA-256 whatever the key. Keys are EC or RSA, which browsers and TLS
@@ -56,19 +49,17 @@ export function createSigner(key: KeyObject): Signer {
 
 /** Returns a signed version 3 certificate, as DER, with a random serial. */
 export function signCertificate(fields: CertificateFields, signer: Signer): Buffer {
-  const body = wrap(
-    sequenceTag,
+  const body = sequence(
     version3,
-    encode(derInteger(newSerial())),
+    derInteger(newSerial()),
     signer.algorithm,
     fields.issuer,
-    encode(sequence(derTime(fields.notBeforeMs), derTime(fields.notAfterMs))),
+    sequence(derTime(fields.notBeforeMs), derTime(fields.notAfterMs)),
     fields.subject,
     fields.publicKey,
-    wrap(extensionsTag, wrap(sequenceTag, ...fields.extensions)),
+    around(3, sequence(...fields.extensions)),
   );
-  const signature = sign('sha256', body, signer.key);
-  return wrap(sequenceTag, body, signer.algorithm, wrap(bitStringTag, wholeBytes, signature));
+  return sequence(body, signer.algorithm, bits(0, sign('sha256', body, signer.key)));
 }
 
 /**
@@ -82,17 +73,15 @@ function newSerial(): Buffer {
 }
 
 /** Returns a Name with one part for each attribute; an empty one for none. */
-export const distinguishedName = (attributes: readonly (readonly [type: string, value: string])[]): Asn1 =>
+export const distinguishedName = (attributes: readonly (readonly [type: string, value: string])[]): Buffer =>
   sequence(...attributes.map(([type, value]) => set(sequence(oid(type), utf8(value)))));
 
 export const commonNameOid = '2.5.4.3';
 export const organizationOid = '2.5.4.10';
 
 /** Returns an extension. Where `critical` is false, which is the default, it is left out (X.690, 11.5). */
-export function extension(id: string, critical: boolean, value: Asn1): Buffer {
-  const flag = critical ? [encode(boolean(true))] : [];
-  return wrap(sequenceTag, encode(oid(id)), ...flag, wrap(octetStringTag, encode(value)));
-}
+export const extension = (id: string, critical: boolean, value: Buffer): Buffer =>
+  sequence(oid(id), ...(critical ? [isTrue] : []), octets(value));
 
 export const subjectKeyIdOid = '2.5.29.14';
 

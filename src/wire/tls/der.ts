@@ -1,56 +1,10 @@
-import asn1 from 'node-forge/lib/asn1.js';
-
 /*
- * The little of ASN.1 that certificates need. Small values are built as node-forge nodes and encoded. What
- * all certificates have in common is encoded once and joined as bytes by `wrap`.
+ * The little of ASN.1 that certificates need, in DER (X.690). A value is made of its tag and of the bytes of the
+ * values inside.
  */
-
-const { Class, Type } = asn1;
-
-export type Asn1 = asn1.Asn1;
-
-/**
- * Tag bytes of the values that `wrap` joins (X.690, 8.1.2). All are universal, and the sequence is
- * constructed.
- */
-export const sequenceTag = 0x30;
-export const bitStringTag = 0x03;
-export const octetStringTag = 0x04;
-
-const primitive = (type: asn1.Type, bytes: string): Asn1 => asn1.create(Class.UNIVERSAL, type, false, bytes);
-
-export const sequence = (...items: Asn1[]): Asn1 => asn1.create(Class.UNIVERSAL, Type.SEQUENCE, true, items);
-export const set = (...items: Asn1[]): Asn1 => asn1.create(Class.UNIVERSAL, Type.SET, true, items);
-export const oid = (dotted: string): Asn1 => primitive(Type.OID, asn1.oidToDer(dotted).getBytes());
-export const utf8 = (text: string): Asn1 => primitive(Type.UTF8, Buffer.from(text).toString('latin1'));
-export const boolean = (value: boolean): Asn1 => primitive(Type.BOOLEAN, value ? '\xff' : '\0');
-export const nothing = (): Asn1 => primitive(Type.NULL, '');
-export const derInteger = (bytes: Buffer): Asn1 => primitive(Type.INTEGER, bytes.toString('latin1'));
-export const octets = (bytes: Buffer): Asn1 => primitive(Type.OCTETSTRING, bytes.toString('latin1'));
-
-/** Returns a BIT STRING of named bits, as in a key usage; `unused` counts the last bits that say nothing. */
-export const bits = (unused: number, ...bytes: number[]): Asn1 =>
-  primitive(Type.BITSTRING, String.fromCharCode(unused, ...bytes));
-
-/** Returns an implicitly tagged `[number]` value, as in GeneralName. */
-export const tagged = (number: number, bytes: Buffer): Asn1 =>
-  asn1.create(Class.CONTEXT_SPECIFIC, number, false, bytes.toString('latin1'));
-
-/**
- * Returns a time: UTCTime through 2049, GeneralizedTime from 2050 (RFC 5280, 4.1.2.5). It is in whole
- * seconds; a fraction is cut off.
- */
-export function derTime(atMs: number): Asn1 {
-  const date = new Date(atMs);
-  return date.getUTCFullYear() < 2050
-    ? primitive(Type.UTCTIME, asn1.dateToUtcTime(date))
-    : primitive(Type.GENERALIZEDTIME, asn1.dateToGeneralizedTime(date));
-}
-
-export const encode = (node: Asn1): Buffer => Buffer.from(asn1.toDer(node).getBytes(), 'latin1');
 
 /** Returns one value: a tag byte and a length before parts that are encoded already. */
-export function wrap(tag: number, ...parts: readonly Buffer[]): Buffer {
+export function wrap(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   let size = 0;
   for (const part of parts) size += part.length;
   return Buffer.concat([header(tag, size), ...parts]);
@@ -61,6 +15,45 @@ function header(tag: number, size: number): Buffer {
   if (size < 0x100) return Buffer.from([tag, 0x81, size]);
   if (size < 0x1_0000) return Buffer.from([tag, 0x82, size >> 8, size & 0xff]);
   throw new RangeError('The ASN.1 value is longer than 65535 bytes.');
+}
+
+export const sequence = (...items: readonly Uint8Array[]): Buffer => wrap(0x30, ...items);
+export const set = (...items: readonly Uint8Array[]): Buffer => wrap(0x31, ...items);
+export const utf8 = (text: string): Buffer => wrap(0x0c, Buffer.from(text));
+export const isTrue = wrap(0x01, Buffer.of(0xff));
+export const nothing = wrap(0x05);
+export const derInteger = (bytes: Uint8Array): Buffer => wrap(0x02, bytes);
+export const octets = (bytes: Uint8Array): Buffer => wrap(0x04, bytes);
+
+/** Returns a BIT STRING; `unused` counts the last bits that say nothing. */
+export const bits = (unused: number, bytes: Uint8Array): Buffer => wrap(0x03, Buffer.of(unused), bytes);
+
+/** Returns an implicitly tagged `[number]` value of bytes, as in GeneralName. */
+export const tagged = (number: number, bytes: Uint8Array): Buffer => wrap(0x80 | number, bytes);
+
+/** Returns an explicitly tagged `[number]` value, which has other values inside. */
+export const around = (number: number, ...items: readonly Uint8Array[]): Buffer =>
+  wrap(0xa0 | number, ...items);
+
+/** Returns an OBJECT IDENTIFIER. The first two numbers are one, and all are in base 128 (X.690, 8.19). */
+export function oid(dotted: string): Buffer {
+  const [first = 0, second = 0, ...others] = dotted.split('.').map(Number);
+  return wrap(0x06, Buffer.from([first * 40 + second, ...others].flatMap(inBase128)));
+}
+
+function inBase128(number: number): number[] {
+  const digits = [number & 0x7f];
+  for (let rest = number >>> 7; rest > 0; rest >>>= 7) digits.unshift(0x80 | (rest & 0x7f));
+  return digits;
+}
+
+/**
+ * Returns a time: UTCTime through 2049, GeneralizedTime from 2050 (RFC 5280, 4.1.2.5). It is in whole
+ * seconds; a fraction is cut off.
+ */
+export function derTime(atMs: number): Buffer {
+  const text = new Date(atMs).toISOString().replace(/\.\d+|\D/g, '');
+  return text < '2050' ? wrap(0x17, Buffer.from(`${text.slice(2)}Z`)) : wrap(0x18, Buffer.from(`${text}Z`));
 }
 
 /**

@@ -12,7 +12,7 @@ import {
   subjectKeyId,
   toPem,
 } from './certificate.ts';
-import { type Asn1, bits, encode, oid, sequence, tagged } from './der.ts';
+import { bits, oid, sequence, tagged } from './der.ts';
 
 /** An authority, with what its leaves need of it. */
 export interface Issuer extends Signer {
@@ -64,7 +64,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
   const key = pair.privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
   const constantExtensions = [
     extension('2.5.29.19', true, sequence()), // basicConstraints: not an authority
-    extension('2.5.29.15', true, bits(7, 0x80)), // keyUsage: digitalSignature
+    extension('2.5.29.15', true, bits(7, Buffer.of(0x80))), // keyUsage: digitalSignature
     extension('2.5.29.37', false, sequence(oid('1.3.6.1.5.5.7.3.1'))), // extKeyUsage: serverAuth
     subjectKeyId(keyIdOf(pair.publicKey)),
     extension('2.5.29.35', false, sequence(tagged(0, issuer.keyId))), // authorityKeyIdentifier
@@ -81,7 +81,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
         issuer: issuer.name,
         notBeforeMs,
         notAfterMs: expiresAtMs,
-        subject: encode(distinguishedName(hasCommonName ? [[commonNameOid, host]] : [])),
+        subject: distinguishedName(hasCommonName ? [[commonNameOid, host]] : []),
         publicKey,
         // Where the subject is empty, subjectAltName is critical (RFC 5280, 4.2.1.6).
         extensions: [
@@ -96,7 +96,7 @@ export function createLeafMaker(issuer: Issuer): (host: string, nowMs: number) =
 }
 
 /** Returns a dNSName or an iPAddress (RFC 5280, 4.2.1.6). Clients look an address up in the latter alone. */
-function toGeneralName(host: string): Asn1 {
+function toGeneralName(host: string): Buffer {
   if (isIP(host) && !host.includes('%')) return tagged(7, Buffer.from(ipaddr.parse(host).toByteArray()));
   if (!dnsName.test(host)) throw new TypeError('The host is neither a normalised name nor an address.');
   return tagged(2, Buffer.from(host, 'latin1'));

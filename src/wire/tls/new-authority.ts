@@ -11,7 +11,7 @@ import {
   subjectKeyId,
   toPem,
 } from './certificate.ts';
-import { bits, boolean, derInteger, encode, sequence } from './der.ts';
+import { bits, derInteger, isTrue, sequence } from './der.ts';
 
 const lifetimeMs = 3650 * dayMs;
 const backdatingMs = dayMs;
@@ -36,12 +36,10 @@ export interface KeyAndCertificate {
 export function newAuthority(nowMs: number): KeyAndCertificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const keyId = keyIdOf(publicKey);
-  const name = encode(
-    distinguishedName([
-      [organizationOid, 'Postern'],
-      [commonNameOid, `Postern CA ${keyId.toString('hex', 0, 4)}`],
-    ]),
-  );
+  const name = distinguishedName([
+    [organizationOid, 'Postern'],
+    [commonNameOid, `Postern CA ${keyId.toString('hex', 0, 4)}`],
+  ]);
   const notBeforeMs = nowMs - backdatingMs;
   const certificate = signCertificate(
     {
@@ -51,8 +49,8 @@ export function newAuthority(nowMs: number): KeyAndCertificate {
       subject: name,
       publicKey: publicKey.export({ type: 'spki', format: 'der' }),
       extensions: [
-        extension('2.5.29.19', true, sequence(boolean(true), derInteger(Buffer.from([0])))), // basicConstraints
-        extension('2.5.29.15', true, bits(1, 0x06)), // keyUsage: keyCertSign, cRLSign
+        extension('2.5.29.19', true, sequence(isTrue, derInteger(Buffer.of(0)))), // basicConstraints
+        extension('2.5.29.15', true, bits(1, Buffer.of(0x06))), // keyUsage: keyCertSign, cRLSign
         subjectKeyId(keyId),
       ],
     },

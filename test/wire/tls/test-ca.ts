@@ -14,17 +14,7 @@ import {
   subjectKeyId,
   toPem,
 } from '../../../src/wire/tls/certificate.ts';
-import {
-  bits,
-  boolean,
-  encode,
-  octetStringTag,
-  oid,
-  sequence,
-  sequenceTag,
-  tagged,
-  wrap,
-} from '../../../src/wire/tls/der.ts';
+import { around, bits, isTrue, sequence, tagged } from '../../../src/wire/tls/der.ts';
 
 export const pathsIn = (folder: string): PairFiles => ({
   certFile: join(folder, 'ca.pem'),
@@ -77,7 +67,7 @@ export function makeCa(shape: CaShape = {}): TestCa {
   } = shape;
   const { notBeforeMs = Date.now() - dayMs, notAfterMs = Date.now() + 90 * dayMs } = shape;
   const publicKey = createPublicKey(key);
-  const subject = encode(distinguishedName([[commonNameOid, name]]));
+  const subject = distinguishedName([[commonNameOid, name]]);
   const certificate = signCertificate(
     {
       issuer: parent?.subject ?? subject,
@@ -86,8 +76,8 @@ export function makeCa(shape: CaShape = {}): TestCa {
       subject,
       publicKey: publicKey.export({ type: 'spki', format: 'der' }),
       extensions: [
-        extension('2.5.29.19', true, isCa ? sequence(boolean(true)) : sequence()),
-        extension('2.5.29.15', true, bits(1, 0x06)),
+        extension('2.5.29.19', true, isCa ? sequence(isTrue) : sequence()),
+        extension('2.5.29.15', true, bits(1, Buffer.of(0x06))),
         ...(permittedName ? [nameConstraints(permittedName)] : []),
         ...(hasKeyId ? [subjectKeyId(keyIdOf(publicKey))] : []),
       ],
@@ -99,8 +89,5 @@ export function makeCa(shape: CaShape = {}): TestCa {
 }
 
 /** RFC 5280, 4.2.1.10, with one permitted dNSName. */
-function nameConstraints(permittedName: string): Buffer {
-  const subtree = encode(sequence(tagged(2, Buffer.from(permittedName))));
-  const value = wrap(sequenceTag, wrap(0xa0, subtree));
-  return wrap(sequenceTag, encode(oid('2.5.29.30')), encode(boolean(true)), wrap(octetStringTag, value));
-}
+const nameConstraints = (permittedName: string): Buffer =>
+  extension('2.5.29.30', true, sequence(around(0, sequence(tagged(2, Buffer.from(permittedName))))));
