@@ -40,6 +40,8 @@ function facts(bytes: number): Facts {
     runtimeType: 'langchain',
     nowMs: 1_790_000_000_000,
     classes: [],
+    detectors: [],
+    signals: [],
     riskScore: 0.1,
     body: bodyOf(text),
     overridingMethods: [],

@@ -56,6 +56,11 @@ export const conditionKeys: Entries<RuleCondition> = {
     '[SECRETS, PII]',
     'A detector found one of these classes anywhere in the call, with medium confidence or more.',
   ],
+  has_detector: [
+    '[payment-card, iban]',
+    'One of these detectors, or globs of their ids, found something that counts for `has_data_class`.',
+  ],
+  has_signal: ['[PROMPT_INJECTION]', 'The call has one of these [signals](risk.md#score).'],
   is_external_principal: ['true', 'The call addresses somebody outside of `org_domains` and `org_accounts`.'],
   is_new_destination: [
     'true',

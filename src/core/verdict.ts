@@ -10,10 +10,33 @@ export type Decision = (typeof decisions)[number];
 export const bands = ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
 export type Band = (typeof bands)[number];
 
+/** The names of signals, which policies may ask for. */
+export const signalNames = [
+  'SENSITIVE_DATA',
+  'THREAT_INTEL_MATCH',
+  'EXTERNAL_PRINCIPAL',
+  'NEW_DESTINATION',
+  'BASELINE_ANOMALY',
+  'VOLUME_BURST',
+  'READ_THEN_WRITE',
+  'CROSS_AGENT_EXFIL',
+  'PRIVILEGE_ESCALATION',
+  'MASS_ACTION',
+  'TOKEN_HARVESTING',
+  'MCP_TOOL_DRIFT',
+  'PROMPT_INJECTION',
+  'EXFILTRATION',
+  'DESTRUCTIVE',
+  'LATERAL_MOVEMENT',
+  'LOW_TRUST',
+  'OPAQUE_CONTENT',
+] as const;
+export type SignalName = (typeof signalNames)[number];
+
 /** Something unusual that one signal engine noticed. */
 export interface Signal {
   readonly engine: string;
-  readonly name: string;
+  readonly name: SignalName;
   /** The strength of the signal, 0 to 1. */
   readonly score: number;
   readonly details: SafeName;

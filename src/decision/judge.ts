@@ -20,7 +20,7 @@ import {
 import { judgeByPosture } from './posture.ts';
 import { strictestOpinion } from './strictest-opinion.ts';
 import { shownPart } from './trace/safe-names.ts';
-import { classesOf } from './verdict.ts';
+import { classesIn, thatCount } from './verdict.ts';
 
 interface Judged {
   readonly opinion: Enforceable;
@@ -76,7 +76,8 @@ function opinionOn(
   isDenylisted: (call: AssessedCall<TenantConfig>) => boolean,
 ): Opinion {
   const { tenant, admission, readings } = call;
-  const classes = classesOf(call);
+  const found = thatCount(call);
+  const classes = classesIn(found);
   const { agentStatus } = admission;
   if (agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[agentStatus]);
   if (isDenylisted(call)) {
@@ -103,7 +104,7 @@ function opinionOn(
   }
   const opinionOnPart = (part?: OperationPart): Opinion => {
     const byPolicy =
-      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, found, part)));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
     return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
   };
@@ -118,6 +119,7 @@ const none: readonly never[] = Object.freeze([]);
 const withoutBody = (facts: Facts): Facts => ({
   ...withGiven(facts, {}, noBody(facts.body.bytes)),
   classes: none,
+  detectors: none,
 });
 
 type Given = (facts: Facts) => Facts;

@@ -5,6 +5,7 @@ import {
   type Finding,
   type InspectedCall,
   type Risk,
+  signalNames,
   type Verdict,
 } from '../core/call.ts';
 import { ownName, type SafeName } from '../core/safe-name.ts';
@@ -13,25 +14,9 @@ import type { Enforceable } from './opinion.ts';
 import { signalSentence } from './trace/agent-view.ts';
 
 /** Signals whose names are reason codes of the calls that have them. */
-export const signalReasons: ReadonlySet<string> = new Set([
-  'THREAT_INTEL_MATCH',
-  'EXTERNAL_PRINCIPAL',
-  'NEW_DESTINATION',
-  'BASELINE_ANOMALY',
-  'VOLUME_BURST',
-  'READ_THEN_WRITE',
-  'CROSS_AGENT_EXFIL',
-  'PRIVILEGE_ESCALATION',
-  'MASS_ACTION',
-  'TOKEN_HARVESTING',
-  'MCP_TOOL_DRIFT',
-  'PROMPT_INJECTION',
-  'EXFILTRATION',
-  'DESTRUCTIVE',
-  'LATERAL_MOVEMENT',
-  'LOW_TRUST',
-  'OPAQUE_CONTENT',
-]);
+export const signalReasons: ReadonlySet<string> = new Set(
+  signalNames.filter((name) => name !== 'SENSITIVE_DATA'),
+);
 /**
  * Signals that the explanation does not name. For SENSITIVE_DATA it names the findings instead, one by one.
  */
@@ -93,8 +78,10 @@ const toText = (part: number): string => String(Math.round(part * 1000) / 1000);
 /** Returns the data classes that the call carries, in their fixed order. */
 export const classesOf = (call: Pick<InspectedCall, 'findings'>): DataClass[] => classesIn(thatCount(call));
 
-const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>
+/** Returns the findings that policies and posture judge: of medium confidence or more, and not at home. */
+export const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>
   findings.length === 0 ? nothing : findings.filter(counts);
 
-const classesIn = (found: readonly Finding[]): DataClass[] =>
+/** Returns the classes of findings, in their fixed order. */
+export const classesIn = (found: readonly Finding[]): DataClass[] =>
   found.length === 0 ? [] : dataClasses.filter((name) => found.some((it) => it.class === name));

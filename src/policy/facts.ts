@@ -1,4 +1,4 @@
-import type { BodyValue, ContentClass, Operation, OwnAgent } from '../core/call.ts';
+import type { BodyValue, ContentClass, Operation, OwnAgent, SignalName } from '../core/call.ts';
 import type { Target } from '../core/target.ts';
 import type { WordsFound } from '../inspect/match/rule-words.ts';
 
@@ -46,6 +46,10 @@ export interface Facts {
    * The classes found with medium confidence or more, and OPAQUE_CONTENT for content that nobody can read.
    */
   readonly classes: readonly ContentClass[];
+  /** The ids of the detectors whose findings count for `classes`. */
+  readonly detectors: readonly string[];
+  /** The names of the signals of the call. */
+  readonly signals: readonly SignalName[];
   /** The risk score, 0 to 1. */
   readonly riskScore: number;
   readonly isNewDestination: boolean;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { bands, contentClasses, verbs } from '../core/call.ts';
+import { bands, contentClasses, signalNames, verbs } from '../core/call.ts';
 import { parseUuid } from '../core/ids.ts';
 import { keepsDirection, keepsDirectionRule } from '../core/safe-name.ts';
 import { globProblem } from '../util/glob.ts';
@@ -143,6 +143,8 @@ const window = z
 
 const conditionShape = z.strictObject({
   has_data_class: listOf(z.enum(contentClasses)).optional(),
+  has_detector: globs.optional(),
+  has_signal: listOf(z.enum(signalNames)).optional(),
   is_external_principal: z.boolean().optional(),
   is_new_destination: z.boolean().optional(),
   is_volume_burst: z.boolean().optional(),

@@ -63,6 +63,8 @@ const clockTimes = ['00:00', '06:30', '09:00', '17:30', '22:00', '24:00'];
 const condition = someOf(
   {
     has_data_class: listOf('SECRETS', 'PII', 'PHI', 'INTERNAL'),
+    has_detector: listOf('payment-card', 'email-*', '*'),
+    has_signal: listOf('PROMPT_INJECTION', 'DESTRUCTIVE'),
     body_contains_any: listOf('amount', 'Größe', 'x'),
     body_contains_all: listOf('odd', 'AMOUNT', '5'),
     body_path_equals: fc.record({ path, value: pick(5, '5', 'odd', true, null) }),
@@ -212,6 +214,8 @@ export const call: fc.Arbitrary<Facts> = fc
       ownAgent: fc.record({ agentId: pick(...agentIds), runtimeType: pick(null, ...runtimes) }),
       nowMs: fc.integer({ min: Date.UTC(2026, 0, 1), max: Date.UTC(2027, 0, 1) }),
       classes: fc.subarray(['SECRETS', 'PII', 'PHI', 'INTERNAL'] as const).map((it) => [...it]),
+      detectors: fc.subarray(['payment-card', 'email-address']).map((it) => [...it]),
+      signals: fc.subarray(['PROMPT_INJECTION', 'LOW_TRUST'] as const).map((it) => [...it]),
       riskScore: share,
       trustScore: share,
       isNewDestination: bits,

@@ -46,6 +46,8 @@ export function factsOf(given: GivenFacts = {}): CountingFacts {
     ownAgent: { agentId: given.agentId ?? '5b0c7f0e-7a54-4b0e-9a55-0a2f6f0f7c11', runtimeType: null },
     nowMs: Date.UTC(2026, 5, 1, 12),
     classes: [],
+    detectors: [],
+    signals: [],
     riskScore: 0.1,
     body: {
       bytes: bodyBytes ?? text?.length ?? 0,

@@ -165,6 +165,9 @@ function meets({ condition, action }: Rule, call: Facts): boolean {
   const { body_path_equals: equals, time_of_day_outside: window } = condition;
   return [
     !condition.has_data_class || condition.has_data_class.some((it) => call.classes.includes(it)),
+    !condition.has_signal || condition.has_signal.some((it) => call.signals.includes(it)),
+    !condition.has_detector ||
+      call.detectors.some((id) => condition.has_detector?.some((it) => naiveGlob(it, id))),
     !condition.body_contains_any || condition.body_contains_any.some(has),
     !condition.body_contains_all || condition.body_contains_all.every(has),
     equals === undefined ||

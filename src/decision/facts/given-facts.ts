@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { signalNames } from '../../core/call.ts';
 import { parseUuid } from '../../core/ids.ts';
 import type { BodyFacts, Facts } from '../../policy/index.ts';
 
@@ -24,6 +25,7 @@ export const givenFacts = z.strictObject({
   is_volume_burst: z.boolean().optional(),
   is_external_principal: z.boolean().optional(),
   threat_intel_match: z.boolean().optional(),
+  signals: z.array(z.enum(signalNames)).max(signalNames.length).optional(),
   exceeded_budgets: z.array(z.string().max(128)).max(1000).optional(),
 });
 
@@ -42,6 +44,8 @@ export function withGiven(facts: Facts, given: GivenFacts, body = facts.body): F
     ownAgent: facts.ownAgent,
     nowMs: facts.nowMs,
     classes: facts.classes,
+    detectors: facts.detectors,
+    signals: given.signals ?? facts.signals,
     riskScore: facts.riskScore,
     body,
     isNewDestination: facts.isNewDestination,

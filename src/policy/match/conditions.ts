@@ -1,3 +1,4 @@
+import { compileGlob } from '../../util/glob.ts';
 import type { CompiledBodyPath, RuleCheck } from '../evaluation.ts';
 import type { Facts } from '../facts.ts';
 import type { RuleCondition } from '../schema.ts';
@@ -34,6 +35,17 @@ export const conditions: ConditionTable = {
   has_data_class: ofFacts(
     ({ classes }, wanted) => wanted.some((name) => classes.includes(name)),
     (wanted) => `the call contains ${wanted.join(' or ')}`,
+  ),
+  has_detector: {
+    compile: (patterns) => {
+      const globs = patterns.map((pattern) => compileGlob(pattern));
+      return ({ facts }) => facts.detectors.some((id) => globs.some((holds) => holds(id)));
+    },
+    says: (wanted) => `it contains what ${wanted.join(' or ')} finds`,
+  },
+  has_signal: ofFacts(
+    ({ signals }, wanted) => wanted.some((name) => signals.includes(name)),
+    (wanted) => `it has the signal ${wanted.join(' or ')}`,
   ),
   is_external_principal: isSo(
     (facts) => facts.isExternalPrincipal,

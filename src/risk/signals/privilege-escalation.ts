@@ -15,7 +15,7 @@ export const privilegeEscalation: SignalEngine = {
     if (!grants) return undefined;
     const { safeName } = call;
     const given = safely`rights are given with ${safeName(grants.name)}, less than two minutes after`;
-    const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 };
+    const signal = { engine: 'correlation', name: 'PRIVILEGE_ESCALATION', score: 0.8 } as const;
     if (creates?.toolName === grants.toolName)
       return { ...signal, details: safely`${given} ${safeName(creates.name)} (the same call)` };
     const made = madeBefore(call, grants.toolName);

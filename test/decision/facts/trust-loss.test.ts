@@ -30,7 +30,7 @@ const threat = (location: Threat['location']): Threat => ({
   ...{ feed: 'urlhaus', kind: 'host', indicator: 'x.example', reference: '', threat: '' },
   location,
 });
-const anomaly = (score: number, name = 'BASELINE_ANOMALY'): Signal => ({
+const anomaly = (score: number, name: Signal['name'] = 'BASELINE_ANOMALY'): Signal => ({
   ...{ engine: 'baseline', name, details: ownName('') },
   score,
 });

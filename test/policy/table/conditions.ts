@@ -21,6 +21,27 @@ export const conditions: Record<keyof RuleCondition | keyof typeof conditionAlia
       edgeFails: [{ classes: ['PHI', 'INTERNAL'] }, { body: 'SECRETS' }],
     },
   ],
+  has_detector: [
+    {
+      condition: { has_detector: ['payment-card', 'iban*'] },
+      holds: [{ detectors: ['payment-card'] }, { detectors: ['email-address', 'iban-of-a-firm'] }],
+      fails: [{}, { detectors: ['email-address'] }],
+      edgeFails: [
+        { detectors: ['payment-card-track'] },
+        { detectors: ['Payment-card'] },
+        { body: 'payment-card' },
+      ],
+    },
+  ],
+  has_signal: [
+    {
+      condition: { has_signal: ['PROMPT_INJECTION', 'DESTRUCTIVE'] },
+      holds: [{ signals: ['PROMPT_INJECTION'] }],
+      fails: [{}, { signals: ['LOW_TRUST'] }],
+      edgeHolds: [{ signals: ['LOW_TRUST', 'DESTRUCTIVE'] }],
+      edgeFails: [{ body: 'PROMPT_INJECTION' }],
+    },
+  ],
   is_external_principal: [
     { condition: { is_external_principal: true }, holds: [{ isExternalPrincipal: true }], fails: [{}] },
     {

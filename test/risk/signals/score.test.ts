@@ -14,7 +14,7 @@ import {
 } from '../../../src/risk/signals/score.ts';
 import { type CallParts, callOf, findingOf } from '../../support/call.ts';
 
-const signalOf = (engine: string, score: number, name = 'X'): Signal => ({
+const signalOf = (engine: string, score: number, name: Signal['name'] = 'LOW_TRUST'): Signal => ({
   engine,
   name,
   score,

@@ -34,6 +34,8 @@ export const matchKeys = [
 
 export const conditionWords = [
   'has_data_class',
+  'has_detector',
+  'has_signal',
   'is_external_principal',
   'is_new_destination',
   'is_volume_burst',
