@@ -2,6 +2,8 @@
 // Each case goes through a real gateway to a real upstream. `node bench/egress.ts CASES [part of an id]`
 import { readFileSync } from 'node:fs';
 import http from 'node:http';
+import { resolve } from 'node:path';
+import { parseAllDocuments, stringify } from 'yaml';
 import { testAuthority } from '../test/support/certificates.ts';
 import { basic, openSecureTunnel, send } from '../test/support/clients.ts';
 import { startTestGateway, type TestGateway } from '../test/support/gateway.ts';
@@ -45,6 +47,7 @@ async function main(bench: Teardown): Promise<void> {
     },
   );
   const gateway = await startTestGateway(bench, {
+    policyFiles: { 'agents.yaml': policies() },
     config: {
       upstream: {
         allow_private: [`${address}/32`],
@@ -57,7 +60,7 @@ async function main(bench: Teardown): Promise<void> {
           plan: 'enterprise',
           environments: ['production'],
           detectors: { published_examples: 'count' },
-          posture: { secrets: 'DENY', pii: 'DENY', bands: { HIGH: 'DENY' } },
+          posture: { secrets: 'DENY', bands: { HIGH: 'DENY' } },
           response_scan: { mode: 'enforce' },
           denylist: ['exfil-collector.example.net'],
         },
@@ -81,6 +84,37 @@ async function main(bench: Teardown): Promise<void> {
   }
   console.table(Object.fromEntries(counts));
   console.log(wrong.join('\n'));
+}
+
+/** What the cases are about, and the packaged rules for MCP; the servers of the cases are no new ones. */
+function policies(): string {
+  const pack = readFileSync(
+    resolve(import.meta.dirname, '../config/policies/packs/mcp-hardening.yaml'),
+    'utf8',
+  );
+  const known = parseAllDocuments(pack).map((it) => it.toJS() as { rules: { rule_id: string }[] });
+  const orders = {
+    name: 'agents',
+    rules: [
+      { rule_id: 'orders', condition: { has_signal: ['PROMPT_INJECTION'] }, action: 'DENY' },
+      {
+        rule_id: 'harm',
+        condition: { has_signal: ['EXFILTRATION', 'DESTRUCTIVE'] },
+        action: 'REQUIRE_APPROVAL',
+      },
+      {
+        rule_id: 'accounts',
+        condition: { has_detector: ['payment-card*', 'iban*', '*wallet*', '*-address-of-a-wallet'] },
+        action: 'DENY',
+      },
+    ],
+  };
+  return [
+    orders,
+    ...known.map((it) => ({ ...it, rules: it.rules.filter((rule) => rule.rule_id !== 'new-server') })),
+  ]
+    .map((it) => stringify(it))
+    .join('---\n');
 }
 
 const agentOf = (at: number): string => `5b0c7f0e-7a54-4b0e-9a55-${String(at).padStart(12, '0')}`;

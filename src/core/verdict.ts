@@ -29,6 +29,7 @@ export const signalNames = [
   'DESTRUCTIVE',
   'LATERAL_MOVEMENT',
   'LOW_TRUST',
+  'ENCODED_HOST',
   'OPAQUE_CONTENT',
 ] as const;
 export type SignalName = (typeof signalNames)[number];

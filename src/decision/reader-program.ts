@@ -39,7 +39,7 @@ function warmUp(): void {
   const job = {
     ...{ body, contentType: 'application/json', contentEncoding: '', plain: undefined, host: 'localhost' },
     ...{ isBroken: false, context: undefined, messages: undefined, boundary: undefined },
-    ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '' },
+    ...{ isForAgents: false, wantsTexts: false, wantsUrls: false, tenantId: '' },
   };
   while (!isOver()) readBody(job, tools, { maxDecodedBytes: body.length * 16, isOver });
 }

@@ -54,6 +54,7 @@ export const reasonCodes: readonly (readonly [codes: readonly string[], meaning:
     ['MCP_TOOL_DRIFT'],
     'a tool of an MCP server that it calls has changed, is new, gives orders, or asks for what no tool needs',
   ],
+  [['ENCODED_HOST'], 'the name of the host carries encoded data, which its name server would read'],
   [['OPAQUE_CONTENT'], 'a picture, an archive or a file of unknown format in the call could not be read'],
   [['GATEWAY_DEGRADED'], 'the call was judged while the state was away'],
   [
@@ -66,6 +67,6 @@ export const reasonCodes: readonly (readonly [codes: readonly string[], meaning:
   ],
   [
     ['PROMPT_INJECTION'],
-    'the answer, a message between agents, or the context gives orders to the agent that reads it',
+    'the answer, a message to an agent or an MCP tool, or the context gives orders to the agent that reads it',
   ],
 ];

@@ -6,6 +6,7 @@ import { PlainSpace } from './decode/unescape-json.ts';
 import { withoutEscapes } from './decode/views.ts';
 import type { InjectionReader } from './injection/reader.ts';
 import type { MeaningReader } from './intent/reader.ts';
+import { disguisedPrograms, withoutDisguise } from './intent/shell-disguise.ts';
 import type { DetectorEngine } from './match/engine.ts';
 import type { WordsFound } from './match/rule-words.ts';
 import { type FieldEnds, findBoundaryMatches, findFieldBoundaryMatches } from './message-boundary.ts';
@@ -21,7 +22,7 @@ import type { BeginningMemory } from './segments/known-beginning.ts';
 
 export interface ReadingTools {
   readonly engine: DetectorEngine;
-  /** What looks for injections in messages between agents and in the context that a call gives. */
+  /** What looks for injections in messages to agents and tools, and in the context that a call gives. */
   readonly injections: InjectionReader;
   /** What tells what a call asks for. */
   readonly meanings: MeaningReader;
@@ -55,8 +56,11 @@ export interface BodyJob extends BodySource {
     | undefined;
   /** The last bytes sent before it on an open call; undefined for other calls. */
   readonly boundary: { readonly before: Buffer; readonly fieldEnds: FieldEnds } | undefined;
-  /** Tells whether another agent gets the body, so that it is searched for injections. */
-  readonly isBetweenAgents: boolean;
+  /**
+   * Tells whether another agent or a tool gets the body. It is then searched for injections, and for commands
+   * that are disguised.
+   */
+  readonly isForAgents: boolean;
   /** Tells whether all texts are wanted. They take as much memory as the body, so most callers do without. */
   readonly wantsTexts: boolean;
   /** Tells whether the URLs in it are wanted. */
@@ -122,7 +126,7 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
       findings.push(...reading.findings);
       ({ decoded, opaque, uncounted, wordsFound } = reading);
       asking = reading.ends;
-      if (job.wantsTexts || job.isBetweenAgents || job.wantsUrls) texts = reading.texts;
+      if (job.wantsTexts || job.isForAgents || job.wantsUrls) texts = reading.texts;
       fail(reading.unreadable, reading.isOutOfTime);
       if (contentEncoding !== '' && !job.isBroken && problem.unreadable === undefined)
         readCoding(job, engine, bounds, fail);
@@ -134,11 +138,13 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
   }
   const told = context ? [context] : [];
   let injection = 0;
-  for (const text of job.isBetweenAgents ? [...texts, ...told] : told)
+  for (const text of job.isForAgents ? [...texts, ...told] : told)
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
   for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
+  for (const text of job.isForAgents ? asking : [])
+    asked.push(...askedInDisguise(text.toString(), meanings, bounds.isOver));
   return {
     findings,
     opaque,
@@ -312,3 +318,10 @@ export const openBody = (
   _: ReadingTools,
   { maxDecodedBytes }: ReadBounds,
 ): ReturnType<typeof inflateBody> => inflateBody(body, contentEncoding, maxDecodedBytes);
+
+/** Returns what commands ask for that stand in a text as a shell, but no reader, takes them. */
+function askedInDisguise(text: string, meanings: MeaningReader, isOver: () => boolean): readonly Meaning[] {
+  const run = withoutDisguise(text);
+  if (run === undefined) return [];
+  return [...disguisedPrograms(text, run), ...meanings.read(Buffer.from(run), isOver)];
+}

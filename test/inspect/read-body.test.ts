@@ -12,7 +12,7 @@ const job: BodyJob = {
   ...{ body: Buffer.alloc(0), contentType: 'application/json', contentEncoding: '', plain: undefined },
   ...{ host: 'api.x.test', tenantId: 'a', isBroken: false, context: undefined, boundary: undefined },
   messages: { messageCodings: [], isUnwrapped: true },
-  ...{ isBetweenAgents: false, wantsTexts: false, wantsUrls: false },
+  ...{ isForAgents: false, wantsTexts: false, wantsUrls: false },
 };
 const read = (text: string, more: Partial<BodyJob> = {}) =>
   readBody({ ...job, body: Buffer.from(text), ...more }, { engine, injections, meanings }, bounds);

@@ -302,12 +302,12 @@ function bodyJob(call: AdmittedCall, wanted: Pick<BodyJob, 'wantsTexts' | 'wants
           isUnwrapped: entrance === 'forward' || entrance === 'inbound',
         },
     boundary: message && { before: message.before, fieldEnds: message.fieldEnds },
-    isBetweenAgents: isBetweenAgents(call),
+    isForAgents: isForAgents(call),
   };
 }
 
-const isBetweenAgents = ({ operation }: AdmittedCall): boolean =>
-  operationAndParts(operation).some((it) => it.toolName === 'a2a');
+const isForAgents = ({ operation }: AdmittedCall): boolean =>
+  operationAndParts(operation).some(({ toolName }) => toolName === 'a2a' || toolName === 'mcp');
 
 /** Returns a function that makes the texts. It stands apart from the assignment, as `readerOf` does. */
 const textsLater =

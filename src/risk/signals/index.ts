@@ -1,5 +1,6 @@
 import { baseline } from './baseline.ts';
 import { classifier } from './classifier.ts';
+import { encodedHost } from './encoded-host.ts';
 import type { SignalEngine } from './engine.ts';
 import { externalPrincipal } from './external-principal.ts';
 import { lowTrust } from './low-trust.ts';
@@ -30,6 +31,7 @@ export const signalEngines: readonly SignalEngine[] = [
   ...semantic,
   externalPrincipal,
   lowTrust,
+  encodedHost,
   opaqueContent,
 ];
 export type { SignalEngine } from './engine.ts';

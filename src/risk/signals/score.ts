@@ -24,6 +24,8 @@ const carriedFloor = 0.75;
  */
 const driftFloor = 0.25;
 const turnedToolFloor = 0.5;
+/** The least score of a call to a host whose name carries data. */
+const encodedHostFloor = 0.5;
 
 /** Returns the parts of a weighted mean, 0 to 1 together. An engine without a signal has no part. */
 export function riskParts(signals: readonly Signal[], weights: SignalWeights): readonly RiskPart[] {
@@ -80,6 +82,7 @@ export const trustModifier = (trust: number, calls: number): number =>
   );
 
 function floorOfSignal({ name, score }: Signal): number {
+  if (name === 'ENCODED_HOST') return encodedHostFloor;
   if (name === 'THREAT_INTEL_MATCH') return threatFloor;
   if (name === 'READ_THEN_WRITE' || name === 'CROSS_AGENT_EXFIL') return score === 1 ? carriedFloor : 0;
   if (name !== 'MCP_TOOL_DRIFT') return 0;

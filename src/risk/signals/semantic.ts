@@ -3,7 +3,7 @@ import { ownName, safely, shortened } from '../../core/safe-name.ts';
 import { injectionScoreMin } from '../../inspect/injection/reader.ts';
 import type { SignalEngine } from './engine.ts';
 
-/** Reports orders to the reader, in messages between agents and in the context of any call. */
+/** Reports orders to the reader, in messages to agents and MCP tools and in the context of any call. */
 const promptInjection: SignalEngine = {
   name: 'semantic',
   assess({ inspection: { injection } }) {

@@ -131,7 +131,7 @@ const contents: Record<string, Partial<BodyJob> & { body: Buffer }> = {
     },
     messages: undefined,
   },
-  'a message between agents': { body: withPlanted, isBetweenAgents: true, context: Buffer.from(planted) },
+  'a message between agents': { body: withPlanted, isForAgents: true, context: Buffer.from(planted) },
 };
 
 const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJob => ({
@@ -144,7 +144,7 @@ const jobOf = ({ body, ...fields }: Partial<BodyJob> & { body: Buffer }): BodyJo
     tenantId: 'acme',
   },
   ...{ isBroken: false, context: undefined, boundary: undefined },
-  ...{ messages: { messageCodings: [], isUnwrapped: false }, isBetweenAgents: false, wantsUrls: true },
+  ...{ messages: { messageCodings: [], isUnwrapped: false }, isForAgents: false, wantsUrls: true },
   wantsTexts: true,
   ...fields,
 });

@@ -29,6 +29,7 @@ const sentences: Readonly<Record<string, string>> = {
   DESTRUCTIVE: 'It asks to destroy',
   LATERAL_MOVEMENT: 'It asks to move on to other systems',
   LOW_TRUST: 'The trust in the agent is low',
+  ENCODED_HOST: 'The name of the host carries encoded data',
   BUDGET_EXCEEDED: 'A budget is used up',
   RISK_LOW: 'No rule matches: low risk',
   RISK_MEDIUM: 'No rule matches: medium risk',

@@ -1,0 +1,72 @@
+import type { Meaning } from '../../core/call.ts';
+
+/*
+ * Takes off what a POSIX shell takes off before it runs a command (POSIX.1-2024, Shell Command Language, 2.2
+ * and 2.6; `$'…'` since that edition). `r\m`, `r""m`, `{rm,}`, `` `rm` ``, `$'\162m'`, `rm${IFS}-rf` and
+ * `x=rm; $x` all run `rm`, and no list of words finds them.
+ */
+
+/** Bound on the characters that are read. */
+const readMax = 16 * 1024;
+/** Bounds on the variables that a text sets, and on the characters of a value. */
+const variablesMax = 32;
+const valueMax = 64;
+
+/** Matches what every disguise has; nearly no text of people or of data formats does. */
+const disguise =
+  /\\[a-z]|`[\w./-]{1,64}`|\{[\w./-]{0,64},[\w./,-]{0,64}\}|\$(?:['{(@*]|[A-Za-z_])|\/s?bin\/\w|\w(?:""|'')|(?:""|'')\w|\w["']\w/i;
+const ansiQuoted = /\$'((?:[^'\\]|\\[\s\S]){0,256})'/g;
+const ansiEscape = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3}))/gi;
+const assignment =
+  /(?:^|[\s;&|(])([A-Za-z_]\w{0,64})=(?:"([^"\n]{0,256})"|'([^'\n]{0,256})'|([^\s;&|"']{0,256}))/g;
+const expansion = /\$(?:\{([A-Za-z_]\w{0,64}|[@*])\}|([A-Za-z_]\w{0,64}|[@*]))/g;
+const substitution = /`([\w./-]{1,64})`|\$\((?:echo|printf) ["']?([\w./-]{1,64})["']?\)/g;
+const braces = /\{([\w./-]{0,64}(?:,[\w./-]{0,64}){1,8})\}/g;
+const emptyQuotes = /""|''/g;
+const quotedWord = /(["'])([\w./-]{1,64})\1/g;
+const programPath = /(?<![\w./-])(?:\/usr(?:\/local)?)?\/s?bin\/(?=\w)/g;
+const escaped = /\\([a-z\n])/gi;
+
+/** Returns the text as a shell would run it; undefined where nothing in it is disguised. */
+export function withoutDisguise(text: string): string | undefined {
+  const read = text.slice(0, readMax);
+  if (!disguise.test(read)) return undefined;
+  const variables = new Map([['IFS', ' ']]);
+  const unquoted = read.replace(ansiQuoted, (_, quoted: string) => quoted.replace(ansiEscape, characterOf));
+  for (const [, name = '', ...values] of unquoted.matchAll(assignment)) {
+    if (variables.size > variablesMax) break;
+    const value = values.find((it) => it !== undefined) ?? '';
+    if (name !== 'IFS') variables.set(name, value.slice(0, valueMax));
+  }
+  const run = unquoted
+    // What is not set is empty, so `r$@m` and `r${x}m` run `rm` as well.
+    .replace(expansion, (_, long: string | undefined, short: string) => variables.get(long ?? short) ?? '')
+    .replace(substitution, (_, command: string | undefined, word: string) => command ?? word)
+    .replace(braces, (_, words: string) => words.split(',').filter(Boolean).join(' '))
+    .replace(emptyQuotes, '')
+    .replace(quotedWord, '$2')
+    .replace(escaped, (_, letter: string) => letter.trim())
+    .replace(programPath, '')
+    .slice(0, readMax);
+  return run === read ? undefined : run;
+}
+
+const characterOf = (_: string, hex?: string, unicode?: string, octal?: string): string =>
+  String.fromCharCode(Number.parseInt(hex ?? unicode ?? octal ?? '', octal === undefined ? 16 : 8));
+
+/** Programs with an argument, by what a call that disguises them is up to. */
+const programs: readonly (readonly [Meaning['category'], RegExp])[] = [
+  ['EXFILTRATION', /\b(?:curl|wget|nc|ncat|scp|rsync)\s+(?:[-/~]|https?:)/gi],
+  ['PRIVILEGE_ESCALATION', /\b(?:sudo|chmod|chown|setcap)\s+[-/~\w]/gi],
+  ['DESTRUCTIVE', /\b(?:rm|dd|shred|mkfs(?:\.\w+)?)\s+(?:[-/~]|if=|of=)/gi],
+];
+/** The score of a disguised program: whoever hides what runs has a reason. */
+const disguisedScore = 0.9;
+
+/** Returns what the programs are for that stand in `run` and were disguised in `text`. */
+export const disguisedPrograms = (text: string, run: string): readonly Meaning[] =>
+  programs
+    .filter(([, program]) => countOf(run, program) > countOf(text, program))
+    .map(([category]) => ({ category, score: disguisedScore, details: 'a program whose name is disguised' }));
+
+const countOf = (text: string, pattern: RegExp): number => text.match(pattern)?.length ?? 0;
