@@ -19,7 +19,7 @@ export interface EgressPayload {
   readonly body?: string;
   readonly response_body?: string;
   readonly jsonrpc_messages?: readonly JsonRpcMessage[];
-  readonly agent_card?: unknown;
+  readonly agent_card?: object;
   readonly frames?: readonly Frame[];
 }
 

@@ -37,6 +37,12 @@ const quotable: ReadonlySet<string> = new Set([
 const talkBytes = 400;
 const quotedShare = 0.35;
 const quotedTaskShare = 0.6;
+const mentionedShare = 0.15;
+/** Bound on the talk of attacks that is remembered. */
+const talksMax = 8;
+/** Matches what introduces an example: `phrases like '`, `a common pattern is: "`, and `' and '` between two. */
+const mention =
+  /(?:(?:phrases?|patterns?|strings?|payloads?|prompts?|inputs?|examples?)\b[^.!?\n"']{0,24}|\b(?:like|such as|e\.g\.|for example),?:?\s*|["'] (?:and|or) )["'\u201c\u2018\u00ab]$/i;
 /** Matches the end of a sentence: a full stop, an empty line, or the next item of a list, table or log. */
 const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)/;
 const otherMeantShare = 0.4;
@@ -183,7 +189,8 @@ class PhraseReader {
   /** The last place of each concept of doubt. */
   readonly #doubtAt = new Map<string, number>();
   #hiddenTo = 0;
-  #talkedTo = Number.NEGATIVE_INFINITY;
+  /** The ends of the last talk of attacks, the newest first. */
+  #talks: readonly number[] = [];
 
   constructor(
     bytes: Buffer,
@@ -200,7 +207,7 @@ class PhraseReader {
   take(hit: PhraseHit): void {
     const { places, isTalk, hides, doubts } = this.#meanings[hit.phrase] as Meaning;
     if (hides || isTalk) this.#hiddenTo = Math.max(this.#hiddenTo, hit.end);
-    if (isTalk) this.#talkedTo = hit.end;
+    if (isTalk) this.#talks = [hit.end, ...this.#talks.slice(0, talksMax - 1)];
     if (hit.end <= this.#hiddenTo) return;
     for (const concept of doubts) this.#doubtAt.set(concept, hit.start);
     this.#tracker.take(hit, places, (evidence, { same_sentence: isBound, doubt }) => {
@@ -219,9 +226,13 @@ class PhraseReader {
     const isQuotable = quotable.has(kind);
     if (isQuotable && (this.#bytes[start - 1] === backtick || this.#isPattern(start, end))) return codeShare;
     const isQuotation = isQuotable && (this.#isQuotation(start, end) || this.#isSpeech(end));
-    if (start - this.#talkedTo > talkBytes || !this.#isQuoted(isQuotation ? end : start))
+    // Evidence may span the talk that follows a quotation, so the talk before it counts.
+    const talkedTo = this.#talks.find((it) => it <= start);
+    const isTalkedOf = talkedTo !== undefined && start - talkedTo <= talkBytes;
+    if (!isTalkedOf || !this.#isQuoted(talkedTo, isQuotation ? end : start))
       return isQuotation ? codeShare : 1;
-    return isQuotable ? quotedShare : quotedTaskShare;
+    if (!isQuotable) return quotedTaskShare;
+    return this.#isMentioned(start) ? mentionedShare : quotedShare;
   }
 
   /**
@@ -259,7 +270,12 @@ class PhraseReader {
     return sentenceEnd.test(this.#bytes.toString('utf8', start, end));
   }
 
-  #isQuoted(at: number): boolean {
-    return /["'`\u201c\u201e\u00ab\u2018]|&quot;/.test(this.#bytes.toString('utf8', this.#talkedTo, at));
+  /** Tells whether words such as "phrases like" introduce the quotation that evidence begins. */
+  #isMentioned(start: number): boolean {
+    return mention.test(this.#bytes.toString('utf8', Math.max(0, start - quotationBytes), start));
+  }
+
+  #isQuoted(talkedTo: number, at: number): boolean {
+    return /["'`\u201c\u201e\u00ab\u2018]|&quot;/.test(this.#bytes.toString('utf8', talkedTo, at));
   }
 }

