@@ -1,3 +1,5 @@
+import { signalNames } from '../../../core/verdict.ts';
+
 /* The words of the policy language, for completion. A test compares them with its schema. */
 
 export const policyKeys = ['name', 'description', 'env_name', 'env_names', 'mode', 'rules'] as const;
@@ -70,6 +72,7 @@ export const values: Readonly<Record<string, readonly string[]>> = {
   verbs: ['READ', 'WRITE', 'ADMIN'],
   methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
   has_data_class: ['SECRETS', 'PII', 'PHI', 'INTERNAL', 'OPAQUE_CONTENT'],
+  has_signal: signalNames,
   incident_severity: ['LOW', 'MEDIUM', 'HIGH', 'CRITICAL'],
   is_external_principal: ['true', 'false'],
   is_new_destination: ['true', 'false'],
