@@ -8,6 +8,7 @@ import { encodedWords } from './forms/encoded-words.ts';
 import { grouped } from './forms/grouped.ts';
 import { hex } from './forms/hex.ts';
 import { htmlEntities } from './forms/html-entities.ts';
+import { inToken } from './forms/in-token.ts';
 import { jsonEscapes } from './forms/json-escapes.ts';
 import { literals } from './forms/literals.ts';
 import { lookAlikes } from './forms/look-alikes.ts';
@@ -35,6 +36,7 @@ export const escapeDecoders: readonly EscapeDecoder[] = [
   jsonEscapes,
   htmlEntities,
   zeroWidth,
+  inToken,
   lookAlikes,
   ansi,
 ];

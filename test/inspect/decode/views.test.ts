@@ -232,6 +232,57 @@ const cases: readonly Case[] = [
     encodings: ['zero-width'],
   },
   {
+    name: 'an override behind a hyphen',
+    source: 'my-\u202esecret',
+    finds: 'my-secret',
+    cut: 'my-\u202esecret',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'marks of annotations',
+    source: 's\ufff9ec\ufffar\ufffbet',
+    finds: 'secret',
+    cut: 's\ufff9ec\ufffar\ufffbet',
+    encodings: ['zero-width'],
+  },
+  {
+    name: 'control characters in a token',
+    source: 'm\u0001y\b-\vse\u001bc\u007fr\u0085e\u009bt',
+    finds: 'my-secret',
+    cut: 'm\u0001y\b-\vse\u001bc\u007fr\u0085e\u009bt',
+    encodings: ['in-token'],
+  },
+  ...['\u00a0', '\u1680', '\u2003', '\u2009', '\u2028', '\u202f', '\u205f', '\u3000'].flatMap((gap) => [
+    {
+      name: `U+${gap.charCodeAt(0).toString(16)} behind the prefix of a token`,
+      source: `key my_${gap}1s3cr3t9x9 end`,
+      finds: 'my_1s3cr3t9x9',
+      cut: `my_${gap}1s3cr3t9x9`,
+      encodings: ['in-token'],
+    },
+    {
+      name: `U+${gap.charCodeAt(0).toString(16)} near the end of a token`,
+      source: `my1s3cr3t9${gap}x9y end`,
+      finds: 'my1s3cr3t9x9y',
+      cut: `my1s3cr3t9${gap}x9y`,
+      encodings: ['in-token'],
+    },
+  ]),
+  {
+    name: 'small capitals',
+    source: '\u1d0d\u028f s\u1d07\u1d04\u0280\u1d07\u1d1b',
+    finds: 'my secret',
+    cut: '\u1d0d\u028f s\u1d07\u1d04\u0280\u1d07\u1d1b',
+    encodings: ['look-alike'],
+  },
+  {
+    name: 'homoglyphs of Armenian',
+    source: 'my s\u0585u\u0578d',
+    finds: 'my sound',
+    cut: 'my s\u0585u\u0578d',
+    encodings: ['look-alike'],
+  },
+  {
     name: 'tag characters',
     source: `x ${tags('secret')}`,
     finds: 'secret',
@@ -901,6 +952,20 @@ t.test('what a sender wraps or puts in front does not hide a value', async (t) =
   for (const { name, source } of disguised) {
     t.ok(findIn(decodeViews(Buffer.from(source), bounds).views, 'my secret is out').length > 0, name);
   }
+});
+
+t.test('odd spaces and control characters between words, cells and numbers cost no view', async (t) => {
+  const texts = [
+    'Herr\u00a0Dupont, Article\u00a0L221-18',
+    'the\u2009second\u2009table of\u202fall',
+    'chapter\u2028Introduction\u2029Words',
+    '\u0001Begin \u0002end\u0003.',
+    'SUM(A1)\u00a0x 12',
+    '東京\u3000大阪\u3000AB12cd34',
+    'sound of a word: /\u026a/',
+  ];
+  for (const [index, text] of texts.entries())
+    t.equal(decodeViews(Buffer.from(text), bounds).views.length, 1, `text ${index + 1}`);
 });
 
 t.test('an equals sign that is no escape costs no view', async (t) => {

@@ -4,10 +4,12 @@ import type { EscapeDecoder, Output } from '../unescape.ts';
 
 /** Letters of other scripts, and the ASCII letters that look the same. */
 const homoglyphs = pair(
-  'АВЕЅІЈКМНОРСТУХԌԚԜаеѕіјорсухһӏԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧονα',
-  'ABESIJKMHOPCTYXGQWaesijopcyxhldqwABEZHIKMNOPTYXova',
+  'АВЕЅІЈКМНОРСТУХԌԚԜаеѕіјорсухһӏԁԛԝвкмтΑΒΕΖΗΙΚΜΝΟΡΤΥΧοναεικρτυωօոսհցզՍՏՕ',
+  'ABESIJKMHOPCTYXGQWaesijopcyxhldqwvkmtABEZHIKMNOPTYXovaeikptuwonuhgqUSO',
 );
 const letters = new Map(homoglyphs);
+/** Small capitals, which generators of fancy text write. */
+const smallCapitals = new Map(pair('ᴀʙᴄᴅᴇɢʜɪᴊᴋʟᴍɴᴏᴘʀᴛᴜᴠᴡʏᴢ', 'abcdeghijklmnoprtuvwyz'));
 
 function pair(from: string, to: string): [number, number][] {
   return Array.from(from, (letter, index) => [letter.codePointAt(0) ?? 0, to.charCodeAt(index)]);
@@ -22,25 +24,31 @@ const zeros = [0x660, 0x6f0, 0xe50, 0xed0];
 const runLengthMax = 16;
 const space = 0x20;
 const wordBytesMax = 64;
-/** Bytes of words: lead bytes of Greek and Cyrillic, and continuation bytes. */
+/** Bytes of words: lead bytes of Greek, Cyrillic and Armenian, and continuation bytes. */
 const isOfWord = Uint8Array.from({ length: 256 }, (_, byte) =>
-  (byte >= 0xce && byte <= 0xd4) || (byte >= 0x80 && byte <= 0xbf) ? 1 : 0,
+  (byte >= 0xce && byte <= 0xd6) || (byte >= 0x80 && byte <= 0xbf) ? 1 : 0,
 );
 
 /**
- * Decodes full-width, mathematical and circled letters and digits, digits of other scripts, homoglyphs inside
- * words, hyphens inside words, and dashes and spaces between digits.
+ * Decodes full-width, mathematical and circled letters and digits, digits of other scripts, small capitals and
+ * homoglyphs inside words, hyphens inside words, and dashes and spaces between digits.
  */
 export const lookAlikes: EscapeDecoder = {
   name: 'look-alike',
-  leads: [0xc2, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xd9, 0xdb, 0xe0, 0xe2, 0xe3, 0xef, 0xf0],
+  leads: [
+    ...[0xc2, 0xc9, 0xca, 0xce, 0xcf, 0xd0, 0xd1, 0xd3, 0xd4, 0xd5, 0xd6, 0xd9, 0xdb],
+    ...[0xe0, 0xe1, 0xe2, 0xe3, 0xef, 0xf0],
+  ],
   read(bytes: Buffer, at: number, out: Output): number {
     const lead = bytes[at] ?? 0;
-    if (lead >= 0xce && lead <= 0xd4) return readHomoglyphs(bytes, at, out);
+    if (lead >= 0xce && lead <= 0xd6) return readHomoglyphs(bytes, at, out);
     const codePoint = readCodePoint(bytes, at);
     const length = sequenceLength(lead);
     const byte =
-      toAscii(codePoint) || toDigit(codePoint) || toSeparator(codePoint, bytes[at - 1], bytes[at + length]);
+      toAscii(codePoint) ||
+      toDigit(codePoint) ||
+      toSmallLetter(codePoint, bytes[at - 1], bytes[at + length]) ||
+      toSeparator(codePoint, bytes[at - 1], bytes[at + length]);
     if (byte === 0) return 0;
     out.push(byte);
     return length;
@@ -66,6 +74,13 @@ function toDigit(codePoint: number): number {
       ? (codePoint & ~0x7f) | 0x66
       : zeros.findLast((it) => it <= codePoint);
   return zero !== undefined && codePoint >= zero && codePoint < zero + 10 ? 0x30 + codePoint - zero : 0;
+}
+
+/** Returns the ASCII letter for a small capital beside another letter; 0 for all others. */
+function toSmallLetter(codePoint: number, before = 0, after = 0): number {
+  const letter = smallCapitals.get(codePoint);
+  const isBeside = isAlphanumeric(before) || isAlphanumeric(after) || before >= 0x80 || after >= 0x80;
+  return letter !== undefined && isBeside ? letter : 0;
 }
 
 /**

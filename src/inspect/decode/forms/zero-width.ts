@@ -1,4 +1,4 @@
-import { isAlphanumeric } from '../../kernel/bytes.ts';
+import { byteSet, digits, lowerCase, upperCase } from '../../kernel/bytes.ts';
 import { readCodePoint, sequenceLength } from '../code-points.ts';
 import type { EscapeDecoder, Output } from '../unescape.ts';
 
@@ -22,7 +22,7 @@ const ranges: readonly (readonly [number, number])[] = [
   [0xfe00, 0xfe0f], // variation selectors
   [0xfeff, 0xfeff],
   [0xffa0, 0xffa0],
-  [0xfff0, 0xfff8], // not assigned, and not to be shown
+  [0xfff0, 0xfffb], // not assigned and not to be shown, and marks of annotations
   [0x1_bca0, 0x1_bca3], // controls of shorthand
   [0x1_d173, 0x1_d17a], // controls of musical notation
   [0xe_0000, 0xe_0008],
@@ -35,6 +35,7 @@ const invisible = new Set(
 export const isInvisible = (codePoint: number): boolean => invisible.has(codePoint);
 
 const rightToLeftOverride = 0x202e;
+const isOfWord = byteSet(`${digits}${lowerCase}${upperCase}-_`);
 
 /**
  * Drops invisible characters. Tags (U+E0009..E007E) are invisible, too; they become the ASCII that they copy.
@@ -51,7 +52,7 @@ export const zeroWidth: EscapeDecoder = {
       return length;
     }
     if (codePoint === rightToLeftOverride) {
-      return isAlphanumeric(bytes[at - 1]) && isAlphanumeric(bytes[at + length]) ? length : 0;
+      return isOfWord[bytes[at - 1] ?? 0] === 1 && isOfWord[bytes[at + length] ?? 0] === 1 ? length : 0;
     }
     if (!invisible.has(codePoint)) return 0;
     const byte = selectedByte(codePoint);

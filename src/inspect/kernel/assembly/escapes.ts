@@ -1,5 +1,13 @@
 import { addTo, escapesList } from './places';
-import { byteAt, isAlphanumericByte, isDigitByte, isHexDigitByte, isLetterByte } from './traits';
+import {
+  byteAt,
+  isAlphanumericByte,
+  isDigitByte,
+  isHexDigitByte,
+  isLetterByte,
+  ofEncoded,
+  traitsOf,
+} from './traits';
 
 /*
  * Finds signs that may begin an escape, by the bytes behind them. Most backslashes, `%` and `&` of code, and
@@ -34,7 +42,20 @@ function mayBeEscape(at: i32): bool {
   if (byte === 0x5c) return isBehindBackslash(at, next);
   if (byte === 0x25) return isHexDigitByte(byteAt(at + 2)) && (isHexDigitByte(next) || next === 0x75);
   if (byte === 0x26) return next === 0x23 || isLetterByte(next);
-  return byte === 0 || next === 0x5b || (next >= space && next <= 0x2f);
+  if (byte === 0 || isBetweenTokens(at, 1)) return true;
+  return byte === 0x1b && (next === 0x5b || (next >= space && next <= 0x2f));
+}
+
+/** Tells whether characters of tokens stand on both sides of what has so many bytes. */
+function isBetweenTokens(at: i32, length: i32): bool {
+  return (traitsOf(at - 1) & ofEncoded) !== 0 && (traitsOf(at + length) & ofEncoded) !== 0;
+}
+
+/** Tells whether a letter or digit, or the first byte of a small capital, stands on a side. */
+function isInWord(at: i32, length: i32): bool {
+  const before = byteAt(at - 1);
+  const after = byteAt(at + length);
+  return isAlphanumericByte(before) || isAlphanumericByte(after) || before >= 0x80 || after >= 0x80;
 }
 
 function isBehindBackslash(at: i32, next: i32): bool {
@@ -52,21 +73,34 @@ function isBehindBackslash(at: i32, next: i32): bool {
 function mayBeOther(at: i32, lead: i32): bool {
   const second = byteAt(at + 1);
   const third = byteAt(at + 2);
-  if (lead >= 0xce && lead <= 0xd4) return lead !== 0xd2 && mayBeHomoglyph(at);
+  if (lead >= 0xce && lead <= 0xd6) return lead !== 0xd2 && mayBeHomoglyph(at);
   if (lead === 0xe2) {
     if (second === 0x80 && third >= 0x8a && third <= 0x8f) return true;
     if (second === 0x80 && third >= 0xaa && third <= 0xae) return true;
-    if (second === 0x81) return third >= 0xa0;
+    if (second === 0x81 && third >= 0xa0) return true;
     if (second >= 0x91 && second <= 0x93) return true;
     if (second === 0x83) return third === 0xa3;
     if (second === 0x80 && (third === 0x90 || third === 0x91)) return isAlphanumericByte(byteAt(at - 1));
-    return (second === 0x80 || second === 0x88) && isDigitByte(byteAt(at - 1));
+    if ((second === 0x80 || second === 0x88) && isDigitByte(byteAt(at - 1))) return true;
+    return (second === 0x80 || second === 0x81) && isBetweenTokens(at, 3);
   }
-  if (lead === 0xc2) return second === 0xad || (second === 0xa0 && isDigitByte(byteAt(at - 1)));
-  if (lead === 0xe3)
-    return second === 0x85 || (second === 0x80 && third === 0x80 && isDigitByte(byteAt(at - 1)));
+  if (lead === 0xc2) {
+    if (second === 0xad || (second === 0xa0 && isDigitByte(byteAt(at - 1)))) return true;
+    return second <= 0xa0 && isBetweenTokens(at, 2);
+  }
+  if (lead === 0xe3) {
+    if (second === 0x85) return true;
+    const isSpace = second === 0x80 && third === 0x80;
+    return isSpace && (isDigitByte(byteAt(at - 1)) || isBetweenTokens(at, 3));
+  }
+  if (lead === 0xc9 || lead === 0xca) return isInWord(at, 2);
   if (lead === 0xef) return second >= 0xb8 && (second !== 0xbf || third >= 0xb0);
-  if (lead === 0xe1) return second === 0x85 || second === 0x9e || second === 0xa0;
+  if (lead === 0xe1) {
+    if (second === 0xb4) return isInWord(at, 3);
+    return (
+      second === 0x85 || second === 0x9e || second === 0xa0 || (second === 0x9a && isBetweenTokens(at, 3))
+    );
+  }
   if (lead === 0xd9) return second >= 0xa0 && second <= 0xa9;
   if (lead === 0xdb) return second >= 0xb0 && second <= 0xb9;
   if (lead === 0xe0) return isDigitOfScript(second, third);
@@ -98,6 +132,6 @@ function mayBeHomoglyph(at: i32): bool {
 
 function wordEnd(start: i32): i32 {
   let end = start;
-  while (end - start < homoglyphsMax && byteAt(end) >= 0xce && byteAt(end) <= 0xd4) end += 2;
+  while (end - start < homoglyphsMax && byteAt(end) >= 0xce && byteAt(end) <= 0xd6) end += 2;
   return end;
 }

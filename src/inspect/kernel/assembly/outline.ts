@@ -37,7 +37,7 @@ const signBits: u32 = 8;
 const hasNonAscii: u32 = 1 << 15;
 const hasValueName: u32 = 1 << 28;
 // Bits of signs, as `signsOf` and `furtherSignsOf` return them.
-const beginEscapes: i8 = 0x0f;
+const beginEscapes: i8 = -113;
 const parentheses: i8 = 0x40;
 const newlines: i8 = 1;
 const escapeCharacters: i8 = 2;
@@ -70,16 +70,19 @@ function classesOf(high: v128, low: v128): v128 {
 /** Returns nonzero for the bytes that `signsOf` and `furtherSignsOf` tell apart. */
 function areSigns(high: v128, low: v128): v128 {
   return v128.and(
-    i8x16.relaxed_swizzle(i8x16(1, 2, 6, 24, 1, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
-    i8x16.relaxed_swizzle(i8x16(1, 0, 0, 0, 0, 4, 4, 0, 4, 0, 1, 2, 8, 20, 0, 0), low),
+    i8x16.relaxed_swizzle(i8x16(33, 34, 6, 24, 1, 10, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(33, 32, 32, 32, 32, 36, 36, 32, 36, 0, 1, 34, 40, 20, 32, 96), low),
   );
 }
 
-/** Returns one bit for each of backslash, `%`, `&`, zero byte, `+`, `@` and `(`. */
+/**
+ * Returns one bit for each of backslash, `%`, `&`, control characters, `+`, `@`, `(` and the delete character.
+ * White space is no control character here, nor are 0x19, 0x1a and 0x1d, which share halves with it.
+ */
 function signsOf(high: v128, low: v128): v128 {
   return v128.and(
-    i8x16.relaxed_swizzle(i8x16(8, 0, 86, 0, 32, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0), high),
-    i8x16.relaxed_swizzle(i8x16(40, 0, 0, 0, 0, 2, 4, 0, 64, 0, 0, 16, 1, 0, 0, 0), low),
+    i8x16.relaxed_swizzle(i8x16(8, 8, 86, 0, 32, 1, 0, -128, 0, 0, 0, 0, 0, 0, 0, 0), high),
+    i8x16.relaxed_swizzle(i8x16(40, 8, 8, 8, 8, 10, 12, 8, 72, 0, 0, 24, 9, 0, 8, -120), low),
   );
 }
 
