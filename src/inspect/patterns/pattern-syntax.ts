@@ -199,9 +199,11 @@ export function reachOf(node: Node): number {
     case 'sequence': {
       let [passed, reach] = [0, 0];
       for (const item of node.items) {
-        reach = Math.max(reach, passed + reachOf(item));
+        // Asked twice of each item, nested groups would double the time with every level.
+        const own = reachOf(item);
+        reach = Math.max(reach, passed + own);
         // A lookahead reads what the next items match.
-        if (item.kind !== 'look') passed += reachOf(item);
+        if (item.kind !== 'look') passed += own;
       }
       return reach;
     }
