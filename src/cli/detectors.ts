@@ -14,10 +14,14 @@ export async function openFileDetector(named: { readonly config?: string; readon
   const { loadEngines } = await import('../tenants/engines.ts');
   const { detect } = await import('../inspect/detect.ts');
   const engines = loadEngines();
+  const { config } = await readConfig(named.config);
+  const { disk } = await import('../config/load.ts');
+  const { loadAddedDetectors } = await import('../daemon/start/loaded.ts');
+  const { added } = loadAddedDetectors(config, disk);
   const engine = await engineFor(engines);
   return {
-    /** Detectors that come with the gateway. */
-    detectors: engines.detectors,
+    /** Detectors that come with the gateway, and those that the configuration adds. */
+    detectors: engines.detectorsWith(added),
     /** Returns what is found in a file; `-` is standard input. */
     async detect(file: string, contentType: string) {
       const bytes = await readInput(file === '-' ? undefined : file, fileBytesMax);
@@ -28,9 +32,8 @@ export async function openFileDetector(named: { readonly config?: string; readon
   };
 
   async function engineFor(all: typeof engines): Promise<typeof engines.common> {
-    const { config } = await readConfig(named.config);
     const { enginesFor } = await import('../daemon/reload/generation.ts');
-    const engineOf = enginesFor(config, all);
+    const engineOf = enginesFor(config, added, all);
     const ids = [...config.tenants.keys()];
     if (named.tenant !== undefined) {
       if (!config.tenants.has(named.tenant)) throw new Error(`there is no tenant "${named.tenant}".`);

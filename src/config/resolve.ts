@@ -69,6 +69,7 @@ export function resolveConfig(written: Written, surroundings: Surroundings): Con
     }),
     log: Object.freeze({ ...written.log, file: atOrNull(written.log.file) }),
     policies: Object.freeze(written.policies.map(at)),
+    detectors: Object.freeze(written.detectors.map(at)),
     posture,
     plans,
     tenants,

@@ -50,6 +50,9 @@ export const configSchema = section({
   inbound: list(inbound).describe('Routes below /inbound.'),
   tools: list(tool).describe('Additions to the catalogue of tools, and limits by tool.'),
   policies: list(path, 1000).prefault(['policies/*.yaml']).describe('Globs of policy files.'),
+  detectors: list(path, 100).describe(
+    'Globs of files with detectors of your own, which are added to those of the package for all tenants.',
+  ),
   approvals: approvals.describe('How long approvals live and count.'),
   risk: risk.describe('How risk and trust are computed.'),
   feeds: list(feed, 100).describe('Threat feeds; none is fetched unless it is named here.'),

@@ -17,7 +17,7 @@ import type { FirstStart } from './start/first-start.ts';
 import { type OpenedFoundations, openFoundations } from './start/foundations.ts';
 import { type ListenersTls, readListenersTls } from './start/listener-tls.ts';
 import { listen } from './start/listeners.ts';
-import type { Loaded } from './start/loaded.ts';
+import { type Loaded, warnOfUnmatched } from './start/loaded.ts';
 import { applyTerms, type SeedResult, seed } from './start/seed.ts';
 import { Servers } from './start/servers.ts';
 import { Exporter } from './telemetry/exporter.ts';
@@ -60,7 +60,7 @@ export async function openServing(loaded: Loaded, options: ServingOptions): Prom
 }
 
 async function openAll(
-  { config, files, readPolicies }: Loaded,
+  { config, files, detectors, readPolicies }: Loaded,
   { place, log, standing, firstStart, gatherMetrics }: ServingOptions,
   closers: AsyncDisposableStack,
 ): Promise<Serving> {
@@ -89,8 +89,9 @@ async function openAll(
   const material = openMaterial(config, files, foundations);
   const { catalogues } = material;
   const names = { catalogues, registered: foundations.registeredTenants };
+  warnOfUnmatched(detectors, foundations.log);
   const policyFiles = await readPolicies(names, foundations.log, []);
-  const gate = createGate(material, policyFiles, foundations);
+  const gate = createGate(material, { policyFiles, added: detectors.added }, foundations);
   return new Serving(
     { ...opened, shown, place, log, firstStart, closers, metrics, exporter, reloads },
     { config, tls, policyFiles, gate },
@@ -187,7 +188,7 @@ export class Serving {
   }
 
   /** Builds a whole next generation. Throws where that cannot be, with nothing changed. */
-  async prepare({ config, files, readPolicies }: Loaded): Promise<Prepared> {
+  async prepare({ config, files, detectors, readPolicies }: Loaded): Promise<Prepared> {
     const { foundations, feedConnections } = this.#parts;
     const { gate: before, config: configBefore, policyFiles: filesBefore } = this.#inForce;
     checkFixedKeys(configBefore, config);
@@ -201,8 +202,9 @@ export class Serving {
     const material = openMaterial(config, files, foundations, before);
     const { catalogues } = material;
     const names = { catalogues, registered: foundations.registeredTenants };
+    warnOfUnmatched(detectors, foundations.log);
     const policyFiles = await readPolicies(names, foundations.log, filesBefore);
-    const gate = createGate(material, policyFiles, foundations);
+    const gate = createGate(material, { policyFiles, added: detectors.added }, foundations);
     try {
       await nextTurn();
       await gate.policies.adoptFrom(before.policies, gate.tenants.ids());

@@ -12,7 +12,9 @@ import { packageFile } from '../util/program-files.ts';
 import { packagedInjections, packagedMeanings } from './packaged-readers.ts';
 
 /* The program of a reader thread, with the same jobs and tools as on the event loop. */
-const engines = loadEngines();
+/** Bound on the engines of tenants, which share their tables. */
+const enginesMax = 64;
+const engines = loadEngines(enginesMax);
 const injections = packagedInjections();
 const meanings = packagedMeanings();
 const beginnings = createBeginningMemory();

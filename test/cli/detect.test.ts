@@ -81,3 +81,29 @@ t.test('config check names detectors that are not there', async (t) => {
   t.equal(code, 1);
   t.match(stderr, /tenants\[0\]\.detectors\.off\[0\]: .*did you mean "private-address"/);
 });
+
+t.test('detect and config check know the detectors that a configuration adds', async (t) => {
+  const { dir, configFile } = writeTestConfig(t, { config: { detectors: ['own.yaml', 'none/*.yaml'] } });
+  const write = (anchor: string): void =>
+    writeFileSync(
+      join(dir, 'own.yaml'),
+      `id: acme-customer\nclass: PII\npattern: '${anchor}[0-9]{8}'\nexamples: { match: ['ACME-12345678'] }\n`,
+    );
+  write('ACME-');
+  const found = await postern(['--config', configFile, 'detect', '-'], { input: 'of ACME-12345678' });
+  t.match(found.stdout, '-:1:4: acme-customer (PII, medium) in body:$');
+  t.match((await postern(['--config', configFile, 'detect', '--list'])).stdout, /^acme-customer /m);
+  const checked = await postern(['--config', configFile, '--json', 'config', 'check']);
+  const { detectors, warnings } = JSON.parse(checked.stdout);
+  t.equal(detectors, 1);
+  t.ok(warnings.includes(`no file of detectors matches this pattern: ${join(dir, 'none/*.yaml')}`), warnings);
+  t.match(
+    (await postern(['--config', configFile, 'config', 'check'])).stdout,
+    /in files, 1 detector in files\./,
+  );
+  write('ACME+');
+  for (const args of [['config', 'check'], ['detect', '-'], ['serve']]) {
+    const refused = await postern(['--config', configFile, ...args], { input: '' });
+    t.match(refused, { code: 1, stderr: /own\.yaml:3 pattern: a quantifier is unbounded/ }, args.join(' '));
+  }
+});

@@ -301,10 +301,11 @@ const sections: Record<string, (config: Config) => [unknown, unknown]> = {
       },
     ],
   ],
-  'policies, approvals, risk': (config) => [
-    [config.policies, config.approvals, config.risk],
+  'policies, detectors, approvals, risk': (config) => [
+    [config.policies, config.detectors, config.approvals, config.risk],
     [
       ['/etc/gate/policies/*.yaml', '/etc/postern/policies/*.yaml'],
+      ['/etc/gate/detectors/*.yaml', '/etc/acme/detectors.yaml'],
       { ttlMs: 300_000, grantWindowMs: 0, denyWindowMs: 60_000, holdMs: 30_000 },
       {
         weights: { classifier: 0.5, threat_intel: 0.5, baseline: 0, correlation: 0, semantic: 0 },
@@ -455,6 +456,7 @@ t.test('an empty file is the default of every key', async (t) => {
     credentials: [],
     tools: [],
     policies: [resolve('policies/*.yaml')],
+    detectors: [],
     approvals: { ttlMs: 600_000, grantWindowMs: 600_000, denyWindowMs: 600_000, holdMs: 0 },
     risk: {
       weights: { classifier: 0.3, threat_intel: 0.2, baseline: 0.15, correlation: 0.15, semantic: 0.1 },

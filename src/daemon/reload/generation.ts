@@ -32,6 +32,7 @@ import type { DetectorEngine } from '../../inspect/match/engine.ts';
 import { workedMs } from '../../inspect/threads/worked-ms.ts';
 import { signalEngines } from '../../risk/signals/index.ts';
 import { defaultWeights } from '../../risk/signals/score.ts';
+import type { AddedDetectors } from '../../tenants/added-detectors.ts';
 import { type Catalogues, createCatalogues } from '../../tenants/catalogues.ts';
 import type { Engines } from '../../tenants/engines.ts';
 import { createPolicyBook } from '../../tenants/policy-book.ts';
@@ -60,6 +61,12 @@ interface Material {
   readonly catalogues: Catalogues;
 }
 
+/** What stands in files that the configuration names. */
+interface FromFiles {
+  readonly policyFiles: readonly LoadedPolicyFile[];
+  readonly added: AddedDetectors | undefined;
+}
+
 /**
  * Makes the catalogues of a configuration. Those of the generation before are used again where the
  * tools are the same. Throws `ConfigError` with the mistakes of tools and routes.
@@ -71,21 +78,17 @@ export function openMaterial(config: Config, files: Files, on: Foundations, befo
   return { config, files, catalogues };
 }
 
-/** Builds a generation of configuration and policy files. Throws `ConfigError`, with nothing changed. */
-export function createGate(
-  material: Material,
-  policyFiles: readonly LoadedPolicyFile[],
-  on: Foundations,
-): Gate {
+/** Builds a generation of configuration and the files that it names. Throws `ConfigError`, with nothing changed. */
+export function createGate(material: Material, { policyFiles, added }: FromFiles, on: Foundations): Gate {
   const { config, files } = material;
   const { store } = on;
   const { counters } = on.metrics;
-  const engineOf = enginesFor(config, on.engines);
+  const engineOf = enginesFor(config, added, on.engines);
   const namesFor = (tenantId: string): NameReader => safeNamesOf(engineOf(tenantId));
   const tenants = createTenants(config, on.registeredTenants, store);
   const documents = policyFiles.flatMap((it) => it.documents);
   const policies = createPolicyBook(store, documents, engineOf);
-  const judging = createJudging(material, on, tenants);
+  const judging = createJudging(material, on, { tenants, engine: engineOf() });
   const toolSettings = createToolSettings(config.tools);
   const names = headerNames(config.branding.headerWord);
   const { ownClient, isRetired, ...outside } = createOutside(material, on, names.requestPrefix);
@@ -154,9 +157,13 @@ function createOutside({ config, files }: Material, on: Foundations, ownPrefix: 
 }
 
 /** Makes the parts that the stages of calls, messages, answers and simulations have in common. */
-function createJudging({ config, catalogues }: Material, on: Foundations, tenants: Tenants) {
+function createJudging(
+  { config, catalogues }: Material,
+  on: Foundations,
+  { tenants, engine }: { readonly tenants: Tenants; readonly engine: DetectorEngine },
+) {
   const { store, readers, injections, meanings, beginnings, secrets } = on;
-  const tools = { engine: on.engines.common, injections, meanings };
+  const tools = { engine, injections, meanings };
   return {
     catalogues,
     open: createOpener({ readers, tools, store, tenants }),
@@ -258,18 +265,25 @@ interface AnswerParts extends Pick<Gate, 'policies' | 'tenants' | 'toolSettings'
 }
 
 /**
- * Makes the engine of each tenant now, so that no call waits for it. Throws `ConfigError` for mistakes in its
- * detectors.
+ * Makes the engine of each tenant now, so that no call waits for it, and that of tenants which are not named.
+ * Throws `ConfigError` for mistakes in detectors.
  */
-export function enginesFor(config: Config, engines: Engines): (tenantId: string) => DetectorEngine {
-  const tenants = [...config.tenants.values()];
-  const mistakes = tenants.flatMap((tenant, index) =>
-    engines.mistakesIn(tenant).map((it) => ({ ...it, path: `tenants[${index}].${it.path}` })),
+export function enginesFor(
+  config: Config,
+  added: AddedDetectors | undefined,
+  engines: Engines,
+): (tenantId?: string) => DetectorEngine {
+  const tenants = [...config.tenants.values()].map((it) => ({ id: it.id, settings: { ...it, added } }));
+  const taken = added === undefined ? [] : engines.takenIn(added);
+  const mistakes = tenants.flatMap(({ settings }, index) =>
+    engines.mistakesIn(settings).map((it) => ({ ...it, path: `tenants[${index}].${it.path}` })),
   );
-  if (mistakes.length > 0) throw new ConfigError(config.file, mistakes);
-  engines.keepOnly(tenants);
-  const ofTenant = new Map(tenants.map((tenant) => [tenant.id, engines.of(tenant)]));
-  return (tenantId) => ofTenant.get(tenantId) ?? engines.common;
+  if (taken.length + mistakes.length > 0) throw new ConfigError(config.file, [...taken, ...mistakes]);
+  const bare = engines.bare(added);
+  engines.keepOnly([bare, ...tenants.map(({ settings }) => settings)]);
+  const ofTenant = new Map(tenants.map(({ id, settings }) => [id, engines.of(settings)]));
+  const common = engines.of(bare);
+  return (tenantId) => (tenantId === undefined ? undefined : ofTenant.get(tenantId)) ?? common;
 }
 
 /**

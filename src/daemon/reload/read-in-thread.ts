@@ -8,7 +8,7 @@ import type { Config, TenantConfig } from '../../config/schema.ts';
 import { eachInSlices } from '../../util/pace.ts';
 import { threadEnvironment } from '../../util/prepared.ts';
 import { programModule } from '../../util/program-files.ts';
-import type { Loaded } from '../start/loaded.ts';
+import type { Loaded, LoadedDetectors } from '../start/loaded.ts';
 import { type Failure, fromFailure } from '../workers/messages.ts';
 import { filesTaken, type TakenFiles } from '../workers/taken-files.ts';
 import { PolicyCollector, type ToldPolicies } from './policy-files.ts';
@@ -51,7 +51,7 @@ export const entriesAtOnce = 50;
 export type Rest = Omit<Config, 'defaultTenant' | 'origins' | ListName>;
 
 export type ReaderMessage =
-  | { readonly rest: Rest; readonly bareTenant: TenantConfig }
+  | { readonly rest: Rest; readonly bareTenant: TenantConfig; readonly detectors: LoadedDetectors }
   | { readonly isRead: true }
   | { readonly failure: Failure };
 
@@ -92,9 +92,12 @@ export async function readInThread<T>(
   });
   const nextAnswer = answersOf(worker);
   try {
-    const config = await takeConfig(await nextAnswer(), port1, before);
+    const told = await nextAnswer();
+    if (!('rest' in told)) throw new Error('the configuration was not read');
+    const config = await takeConfig(told, port1, before);
     return await use({
       config,
+      detectors: told.detectors,
       files: task.taken ? filesTaken(task.taken) : disk,
       async readPolicies({ registered }, log, policiesBefore) {
         const collector = new PolicyCollector(log, policiesBefore);
@@ -138,10 +141,12 @@ function* waitingIn<T>(port: MessagePort): Generator<T> {
   for (let got = receiveMessageOnPort(port); got; got = receiveMessageOnPort(port)) yield got.message as T;
 }
 
-async function takeConfig(told: Answer, port: MessagePort, before: Config): Promise<Config> {
-  if (!('rest' in told)) throw new Error('the configuration was not read');
-  const { rest } = told;
-  const bareTenant = frozen(told.bareTenant);
+async function takeConfig(
+  { rest, bareTenant: bare }: Extract<Answer, { readonly rest: Rest }>,
+  port: MessagePort,
+  before: Config,
+): Promise<Config> {
+  const bareTenant = frozen(bare);
   const read = new Map<ListName, List>();
   for (const list of lists) read.set(list, new List(list, await byName(list, before[list].values())));
   const origins: ValueOrigin[] = [];

@@ -2,6 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { disk, loadConfig } from '../../config/load.ts';
 import { namesInFiles } from '../../decision/trace/known-names.ts';
 import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
+import { loadAddedDetectors } from '../start/loaded.ts';
 import { toFailure } from '../workers/messages.ts';
 import { filesTaken } from '../workers/taken-files.ts';
 import { readPolicies } from './policy-files.ts';
@@ -38,6 +39,7 @@ function attempt(work: () => ReaderMessage): void {
 
 attempt(() => {
   const config = loadConfig(file, env, files);
+  const detectors = loadAddedDetectors(config, files);
   const { defaultTenant, origins, tenants, agents, keys, credentials, inbound, ...rest } = config;
   const hand = (piece: ConfigPiece): void => port.postMessage(piece);
   for (const list of lists)
@@ -51,5 +53,5 @@ attempt(() => {
       return { isRead: true };
     });
   });
-  return { rest, bareTenant: defaultTenant('default') };
+  return { rest, bareTenant: defaultTenant('default'), detectors };
 });

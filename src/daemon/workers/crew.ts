@@ -16,7 +16,7 @@ import { allOrFirstError } from '../all-or-first-error.ts';
 import type { Bound } from '../bound.ts';
 import type { Addresses, ConfigStatus } from '../config-status.ts';
 import { changedKeys, noteReload } from '../reload/last-reload.ts';
-import { readPolicyFile } from '../reload/named-files.ts';
+import { readDetectorFiles, readPolicyFile } from '../reload/named-files.ts';
 import { ReloadTurns } from '../reload/reload-turns.ts';
 import { movePid, tellRefusal, warn } from '../start/announce.ts';
 import { checkReloadedFiles } from '../start/check-files.ts';
@@ -49,6 +49,7 @@ export function loadWithFiles(file: string, env: Environment): Pick<InForce, 'co
   readListenersTls(config, files);
   checkReloadedFiles(config, files);
   for (const pattern of config.policies) for (const it of files.find(pattern)) readPolicyFile(files, it);
+  readDetectorFiles(files, config);
   return { config, taken };
 }
 

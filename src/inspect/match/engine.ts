@@ -42,6 +42,8 @@ export interface DetectorEngine {
    * nearly all that an engine costs.
    */
   tuned(tuning: Tuning): DetectorEngine;
+  /** Returns the same engine, to which redaction markers of these detectors, too, are no findings. */
+  besides(furtherIds: readonly string[]): DetectorEngine;
 }
 
 /** The form of a detector's secrets behind their prefix. */
@@ -80,6 +82,7 @@ function engineOf(rules: readonly SearchRule[], plan: SearchPlan): DetectorEngin
       const kept = rules.flatMap((rule) => (tuned.has(rule) ? (tuned.get(rule) ?? []) : rule));
       return engineOf(kept, tunePlan(plan, tuned, tuning.allowSha256));
     },
+    besides: (furtherIds) => engineOf(rules, { ...plan, ids: new Set([...plan.ids, ...furtherIds]) }),
   };
 }
 

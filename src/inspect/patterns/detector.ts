@@ -143,9 +143,10 @@ function toPlaceholder(text: string): string | RegExp {
 
 type Check = (fields: DetectorFields, onMistake: OnMistake) => void;
 
-/** Creates a schema that reads a detector, reports all its mistakes and creates it. */
-const detectorBy = (...checks: readonly Check[]) =>
-  fieldsSchema.transform((fields, context): Detector => {
+/** Returns the step of a schema that reports all mistakes of a detector's fields, and creates it. */
+export const creationBy =
+  (...checks: readonly Check[]) =>
+  (fields: DetectorFields, context: z.core.$RefinementCtx): Detector => {
     const onMistake: OnMistake = (path, message) =>
       context.addIssue({ code: 'custom', path: [path], message });
     for (const check of checks) check(fields, onMistake);
@@ -156,9 +157,9 @@ const detectorBy = (...checks: readonly Check[]) =>
       onMistake('pattern', error.message);
       return z.NEVER;
     }
-  });
+  };
 
-export const detectorSchema = detectorBy(checkFields);
+export const detectorSchema = fieldsSchema.transform(creationBy(checkFields));
 
 /** The schema of a detector in a file, which must also name its source and have enough examples. */
-export const detectorFileSchema = detectorBy(checkFields, checkFileFields);
+export const detectorFileSchema = fieldsSchema.transform(creationBy(checkFields, checkFileFields));

@@ -1,5 +1,6 @@
 import { type Outline, outlineOf } from '../kernel/outline.ts';
-import type { DetectorEngine, Earlier, FindLimits, Found } from '../match/engine.ts';
+import type { DetectorEngine, Earlier, FindLimits, Found, Match } from '../match/engine.ts';
+import { coverOf } from './known-values.ts';
 
 /**
  * Joins two engines into one. For a few detectors of a tenant's own this costs far less than one engine for
@@ -11,6 +12,7 @@ export const joinEngines = (first: DetectorEngine, second: DetectorEngine): Dete
   farReaching: [...first.farReaching, ...second.farReaching],
   tokenOf: (id) => first.tokenOf(id) ?? second.tokenOf(id),
   tuned: (tuning) => joinEngines(first.tuned(tuning), second.tuned(tuning)),
+  besides: (furtherIds) => joinEngines(first.besides(furtherIds), second.besides(furtherIds)),
 });
 
 function findWithBoth(
@@ -22,7 +24,7 @@ function findWithBoth(
 ): Found {
   const found = first.find(bytes, limits, outline, earlier);
   const more = second.find(bytes, limits, outline, earlier);
-  const matches = [...found.matches, ...more.matches];
+  const matches = [...withoutCovered(found.matches, more.matches), ...more.matches];
   return {
     matches: more.matches.length > 0 ? matches.sort((a, b) => a.start - b.start || b.end - a.end) : matches,
     hints: [...found.hints, ...more.hints],
@@ -32,4 +34,18 @@ function findWithBoth(
     attempts: found.attempts + more.attempts,
     searchedBytes: found.searchedBytes + more.searchedBytes,
   };
+}
+
+/** Returns the matches without generic ones that lie within a more specific match of their class. */
+function withoutCovered(matches: readonly Match[], others: readonly Match[]): readonly Match[] {
+  const specific = others.filter((it) => !it.detector.isGeneric && it.confidence !== 'low');
+  if (specific.length === 0 || !matches.some(({ detector }) => detector.isGeneric)) return matches;
+  const byClass = Map.groupBy(specific, ({ detector }) => detector.class);
+  const coverOfClass = new Map(
+    [...byClass].map(([dataClass, own]) => [dataClass, coverOf(own.map((match) => ({ match })))] as const),
+  );
+  return matches.filter(
+    ({ detector, start, end }) =>
+      !detector.isGeneric || coverOfClass.get(detector.class)?.(start, end) !== true,
+  );
 }

@@ -225,7 +225,9 @@ const isToldByContext = ({ class: dataClass, keywords, near, group, besideKeywor
   near.length + group + (besideKeyword ? 0 : keywords.length) > 0;
 
 /** Creates a test whether a span lies within one of the matches of a text. */
-function coverOf(found: readonly LocatedMatch[]): (start: number, end: number) => boolean {
+export function coverOf(
+  found: readonly Pick<LocatedMatch, 'match'>[],
+): (start: number, end: number) => boolean {
   const sorted = found.map(({ match }) => match).toSorted((a, b) => a.start - b.start);
   const starts = sorted.map((match) => match.start);
   const ends: number[] = [];

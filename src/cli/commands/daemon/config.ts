@@ -56,7 +56,11 @@ async function checkAll(file: string, config: Config) {
   const { createCatalogues, ownTables } = await import('../../../tenants/catalogues.ts');
   const { loadEngines } = await import('../../../tenants/engines.ts');
   checkFiles(config, disk);
-  enginesFor(config, loadEngines());
+  const { loadAddedDetectors, warnOfUnmatched } = await import('../../../daemon/start/loaded.ts');
+  const added = loadAddedDetectors(config, disk);
+  const engines = loadEngines();
+  enginesFor(config, added.added, engines);
+  const detectors = engines.detectorsWith(added.added).length - engines.detectors.length;
   const catalogues = createCatalogues(config, ownTables());
   checkTools(config, catalogues);
   const known = namesInFiles(config, catalogues);
@@ -68,6 +72,7 @@ async function checkAll(file: string, config: Config) {
       told.push(warning === undefined ? `${sentence}: ${place}` : `${place}: ${warning}`);
     },
   };
+  warnOfUnmatched(added, log);
   const policies = loadPolicyFiles(config, known, log, disk).flatMap((it) => it.documents).length;
   const { findUnknownAgents } = await import('../../unknown-agents.ts');
   const agents = await findUnknownAgents(config);
@@ -81,18 +86,19 @@ async function checkAll(file: string, config: Config) {
   const found = findWarningsOutside(config, disk, { nowMs: Date.now(), toolNames });
   const outside = withPlaces(new ConfigError(file, found)).mistakes;
   const warnings = [...[...config.warnings, ...outside].map(mistakeSentence), ...told, ...agents.warnings];
-  return { policies, warnings, bodyLimits };
+  return { policies, detectors, warnings, bodyLimits };
 }
 
 async function tellChecked(file: string, config: Config, checked: Checked, json: boolean): Promise<void> {
   const { toldBodyLimits } = await import('../../body-limits.ts');
-  const { policies, warnings, bodyLimits } = checked;
+  const { policies, detectors, warnings, bodyLimits } = checked;
+  const added = detectors > 0 ? `, ${counted(detectors, 'detector', 'detectors')} in files` : '';
   const { size: tenants } = config.tenants;
   await print(
     json
-      ? `${toJson({ file, ok: true, tenants, policies, warnings, body_limits: bodyLimits })}\n`
+      ? `${toJson({ file, ok: true, tenants, policies, detectors, warnings, body_limits: bodyLimits })}\n`
       : [
-          `${file} is valid: ${counted(tenants, 'tenant', 'tenants')}, ${counted(policies, 'policy', 'policies')} in files.`,
+          `${file} is valid: ${counted(tenants, 'tenant', 'tenants')}, ${counted(policies, 'policy', 'policies')} in files${added}.`,
           ...toldBodyLimits(bodyLimits),
           ...warnings.map((it) => `warning: ${it}`),
         ]
