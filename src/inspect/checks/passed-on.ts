@@ -22,6 +22,8 @@ const wordAndNumber = /^[a-z]{4,}\d{3,6}$/;
  */
 const mixedTwice = /\d[a-z]+\d[a-z]|[a-z]\d+[a-z]+\d/i;
 const mixedLengthMin = 8;
+/** Matches a capital word in which a digit stands for a letter, and more behind a sign: `Wint3r-Sun`. */
+const digitForLetter = /^[A-Z](?=[a-z\d]{5})[a-z]{1,6}[01347][a-z]{1,8}[-_.!][A-Za-z]/;
 /** Matches the words with a number that tests and manuals have for a password: `password123`. */
 const namedNumber =
   /^#[\da-f]{3,8}$|^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
@@ -54,7 +56,7 @@ export const passedOnChecks = {
     if (knownWord.test(word)) return false;
     if (isChosen(word)) return true;
     if (!isPasswordLike(word) || !hasDigit.test(word)) return false;
-    if (capitalsAndNumber.test(word) || wordAndNumber.test(word)) return true;
+    if (capitalsAndNumber.test(word) || wordAndNumber.test(word) || digitForLetter.test(word)) return true;
     if (namedNumber.test(word) || /^[\w.+-]{1,64}@[\w-]{1,64}\./.test(word)) return false;
     if (/[a-z]/.test(word) && signInside.test(word)) return true;
     return word.length >= mixedLengthMin && mixedTwice.test(word);

@@ -13,7 +13,7 @@ const words =
   /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890|a1b2c3d4/i;
 /** Matches the beginning of a reference that something else resolves: shell, templates, CI, vaults, code. */
 const reference =
-  /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Z_]{1,64}%|%\(|#\{|\{[A-Za-z_]\w{0,40}\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
+  /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Za-z_]{1,64}%|%\(|#\{|\{[A-Za-z_]\w{0,40}\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
 /** Matches one character, or one pair of characters, over and over. */
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
