@@ -1,7 +1,7 @@
 import type { Config } from '../config/schema.ts';
 import { isOwnHost } from '../tenants/external.ts';
 import type { Tenants } from '../tenants/tenants.ts';
-import { isWithin } from '../util/ranges.ts';
+import { isWithin } from '../util/addresses.ts';
 import { toHostMatcher } from '../wire/client/reach/host-glob.ts';
 
 /**

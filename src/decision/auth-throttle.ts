@@ -1,6 +1,6 @@
 import { GatewayError } from '../core/errors.ts';
 import { type Bucket, levelAt, partsPerToken, secondsUntilToken } from '../state/rules/limits.ts';
-import { networkOf } from '../util/ranges.ts';
+import { networkOf } from '../util/addresses.ts';
 import { RecentMap } from '../util/recent-map.ts';
 import type { AuthEntrance, AuthReason } from './auth-failure.ts';
 

@@ -3,7 +3,7 @@ import type { InboundRoute } from '../config/schema.ts';
 import { GatewayError } from '../core/errors.ts';
 import { parseAuthority } from '../core/target.ts';
 import type { EntranceGate } from '../decision/gate.ts';
-import { isDisguised } from '../util/ranges.ts';
+import { isDisguised } from '../util/addresses.ts';
 import { type HostMatcher, toHostMatcher } from '../wire/client/reach/host-glob.ts';
 import { fieldOf } from '../wire/http1/field.ts';
 

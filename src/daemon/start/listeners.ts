@@ -5,7 +5,7 @@ import { createSecureContext } from 'node:tls';
 import type { Config } from '../../config/schema.ts';
 import type { ListenAddress } from '../../config/sections/addresses.ts';
 import type { GatewayError } from '../../core/errors.ts';
-import { unmapped } from '../../util/ranges.ts';
+import { unmapped } from '../../util/addresses.ts';
 import { type Connections, untold } from '../../wire/server/connections.ts';
 import { tellPeerAddress } from '../../wire/server/peer-address.ts';
 import { rawProblem } from '../../wire/server/problem.ts';

@@ -2,7 +2,7 @@ import { X509Certificate } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Config } from '../../config/schema.ts';
 import { normaliseHost } from '../../core/target.ts';
-import { isDisguised } from '../../util/ranges.ts';
+import { isDisguised } from '../../util/addresses.ts';
 import { toHostMatcher } from '../../wire/client/reach/host-glob.ts';
 import type { ListenersTls } from './listener-tls.ts';
 

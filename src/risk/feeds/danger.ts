@@ -1,6 +1,6 @@
 import { getPublicSuffix, parse } from 'tldts';
-import { overlaps, parseRange, type Range } from './addresses.ts';
 import { isSharedHost } from './index/shared-hosts.ts';
+import { overlaps, parseRange, type Range } from './range.ts';
 
 /*
  * Indicators that would block what nobody wants blocked. Only a mistaken or a poisoned feed can have some of

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isWithin, unmapped } from '../../util/ranges.ts';
+import { isWithin, unmapped } from '../../util/addresses.ts';
 import { fieldOf } from '../http1/field.ts';
 import type { Exchange } from './exchange.ts';
 import { peerAddress } from './peer-address.ts';

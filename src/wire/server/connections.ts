@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Identity } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
-import { isWithin, networkOf, unmapped } from '../../util/ranges.ts';
+import { isWithin, networkOf, unmapped } from '../../util/addresses.ts';
 import { Tally } from '../../util/tally.ts';
 import type { Closable } from './closable.ts';
 import { peerAddress } from './peer-address.ts';

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
-import { parseRange, type Range } from '../addresses.ts';
 import { type Danger, hostDanger, rangeDanger } from '../danger.ts';
 import { EntriesBuilder, type EntriesData, type IndicatorKind } from '../entries.ts';
+import { parseRange, type Range } from '../range.ts';
 import type { Intake, Listed } from '../readers.ts';
 import { FeedRefused } from '../refused.ts';
 import { canonicalHost, canonicalPath, splitUrl } from './canonical-url.ts';

@@ -1,4 +1,5 @@
-import type { AddressWords, Range } from '../addresses.ts';
+import type { AddressWords } from '../../../util/addresses.ts';
+import type { Range } from '../range.ts';
 
 /** Ranges of one family that do not overlap, in order. They are found by binary search. */
 export interface RangeTable {

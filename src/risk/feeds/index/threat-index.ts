@@ -1,6 +1,7 @@
 import type { Target } from '../../../core/target.ts';
-import { embeddedIpv4, parseIpv4, parseIpv6 } from '../addresses.ts';
+import { parseIpv4, parseIpv6, toIpv4 } from '../../../util/addresses.ts';
 import { entryAt, type IndicatorKind } from '../entries.ts';
+import { embeddedIpv4 } from '../range.ts';
 import { canonicalPath, splitUrl } from './canonical-url.ts';
 import { hasFilterBit, type IndicatorSet } from './indicator-set.ts';
 import { Hashes, hashHost, hashPath } from './keyed-hash.ts';
@@ -121,8 +122,6 @@ export class ThreatIndex {
     return undefined;
   }
 }
-
-const toIpv4 = (address: number): string => [24, 16, 8, 0].map((bits) => (address >>> bits) & 0xff).join('.');
 
 /**
  * Returns the entry of the longest listed part of a path, on the hashed host number `at`; -1 where there is

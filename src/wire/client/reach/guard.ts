@@ -1,8 +1,8 @@
 import { isIP } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { GatewayError, toGatewayError } from '../../../core/errors.ts';
+import { RangeList } from '../../../util/addresses.ts';
 import { kept } from '../../../util/kept.ts';
-import { RangeList } from '../../../util/ranges.ts';
 import { RecentMap } from '../../../util/recent-map.ts';
 import { type HostMatcher, toHostMatcher } from './host-glob.ts';
 import { embeddedIpv4Addresses, isMetadataAddress, isMetadataName, specialRangeOf } from './ranges.ts';

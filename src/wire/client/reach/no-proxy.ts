@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { RangeList } from '../../../util/ranges.ts';
+import { RangeList } from '../../../util/addresses.ts';
 import { toHostMatcher } from './host-glob.ts';
 
 /*

@@ -1,5 +1,4 @@
-import { isIP } from 'node:net';
-import { RangeList } from '../../../util/ranges.ts';
+import { parseIpv6, RangeList, toIpv4, withoutZone } from '../../../util/addresses.ts';
 
 /*
  * Addresses that are not the public internet (IANA special-purpose registries, RFC 6890 and successors), and
@@ -77,31 +76,14 @@ export const isMetadataName = (host: string): boolean => metadataName.test(host)
  * prefix (RFC 6052). It also knows 6to4, Teredo's server and client, and ISATAP.
  */
 export function embeddedIpv4Addresses(address: string): readonly string[] {
-  if (isIP(address) !== 6) return [];
-  const words = toWords(address);
-  const at = (index: number) => dotted(words[index] ?? 0, words[index + 1] ?? 0);
-  if (words[0] === 0x2002) return [at(1)];
-  if (words[0] === 0x2001 && words[1] === 0) {
-    return [at(2), dotted((words[6] ?? 0) ^ 0xffff, (words[7] ?? 0) ^ 0xffff)];
-  }
-  const isNat64 = words[0] === 0x64 && words[1] === 0xff9b;
-  const isIsatap = (words[4] === 0 || words[4] === 0x200) && words[5] === 0x5efe;
+  const words = parseIpv6(withoutZone(address));
+  if (!words) return [];
+  const [a, b, c, d] = words;
+  if (a >>> 16 === 0x2002) return [toIpv4((a << 16) | (b >>> 16))];
+  if (a === 0x2001_0000) return [toIpv4(b), toIpv4(~d)];
+  const isNat64 = a === 0x64_ff9b;
+  const isIsatap = c === 0x5efe || c === 0x200_5efe;
   // `::` and `::1` are not IPv4-compatible, they are themselves.
-  const isLow = words.slice(0, 4).every((word) => word === 0) && (words[4] || words[5] || words[6]);
-  return isNat64 || isIsatap || isLow ? [at(6)] : [];
-}
-
-const dotted = (high: number, low: number): string => `${high >>> 8}.${high & 255}.${low >>> 8}.${low & 255}`;
-
-/** Returns the eight 16-bit words of an IPv6 address in any spelling that `isIP` accepts, a zone left out. */
-function toWords(address: string): number[] {
-  // The URL parser writes every spelling in hexadecimal words, with at most one '::'.
-  const [head = '', tail] = new URL(`http://[${address.replace(/%.*$/, '')}]`).hostname
-    .slice(1, -1)
-    .split('::');
-  const words = (text: string) =>
-    text === '' ? [] : text.split(':').map((word) => Number.parseInt(word, 16));
-  const left = words(head);
-  const right = tail === undefined ? [] : words(tail);
-  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right];
+  const isLow = a === 0 && b === 0 && (c !== 0 || d >>> 16 !== 0);
+  return isNat64 || isIsatap || isLow ? [toIpv4(d)] : [];
 }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { isWithin, RangeList, unmapped } from '../../src/util/ranges.ts';
+import { isWithin, networkOf, RangeList, unmapped } from '../../src/util/addresses.ts';
 
 t.test('a range of one family has no address of the other', async (t) => {
   const cases: [ranges: string[], address: string, isIn: boolean][] = [
@@ -40,4 +40,24 @@ t.test('an IPv4-mapped address is the IPv4 address, in whatever spelling', async
     '',
   ])
     t.equal(unmapped(address), address);
+});
+
+t.test('one client has an IPv4 address, or the /64 of an IPv6 one, in whatever spelling', async (t) => {
+  const same: [string, string][] = [
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::1'],
+    ['2001:db8::3:4:5:6', '2001:db8::ffff:0:0:1'],
+    ['2001::5:a:b:c:d', '2001:0:0:5:1:2:3:4'],
+    ['::1:a:b:c:d', '0:0:0:1::7'],
+    ['fe80::1%eth0', 'fe80::2%eth0'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['::ffff:c000:207', '192.0.2.7'],
+  ];
+  for (const [one, other] of same) t.equal(networkOf(one), networkOf(other), `${one} and ${other}`);
+  for (const [one, other] of [
+    ['192.0.2.7', '192.0.2.8'],
+    ['2001:db8:1:2::1', '2001:db8:1:3::1'],
+    ['::ffff:192.0.2.7', '::ffff:192.0.2.8'],
+  ] as const)
+    t.not(networkOf(one), networkOf(other), `${one} and ${other}`);
+  t.equal(networkOf('unknown'), 'unknown');
 });

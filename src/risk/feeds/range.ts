@@ -1,57 +1,9 @@
-import { isIP } from 'node:net';
-
-/* Addresses as numbers. An IPv4 address is one number, an IPv6 address is four of 32 bits. */
-
-/** The bits of an address as four numbers of 32 bits, the highest first. */
-export type AddressWords = readonly [number, number, number, number];
-
-/** Returns the 32 bits of an address in dotted decimals; -1 where the text is none. */
-export function parseIpv4(text: string): number {
-  let value = 0;
-  let part = -1;
-  let parts = 0;
-  if (text.length > 15) return -1;
-  for (let index = 0; index <= text.length; index++) {
-    const code = index === text.length ? 0x2e : text.charCodeAt(index);
-    if (code === 0x2e) {
-      if (part < 0 || part > 255) return -1;
-      value = value * 256 + part;
-      part = -1;
-      parts++;
-    } else if (code >= 0x30 && code <= 0x39 && part !== 0) {
-      part = (part < 0 ? 0 : part * 10) + code - 0x30;
-    } else return -1;
-  }
-  return parts === 4 ? value : -1;
-}
-
-/**
- * Returns the words of an IPv6 address in any spelling that `isIP` takes. Returns undefined for all other
- * text, and for an address with a zone.
- */
-export function parseIpv6(text: string): AddressWords | undefined {
-  if (isIP(text) !== 6 || text.includes('%')) return undefined;
-  const lastColon = text.lastIndexOf(':');
-  const tail = text.includes('.') ? parseIpv4(text.slice(lastColon + 1)) : -1;
-  const hex =
-    tail < 0
-      ? text
-      : `${text.slice(0, lastColon + 1)}${(tail >>> 16).toString(16)}:${(tail & 0xffff).toString(16)}`;
-  const gap = hex.indexOf('::');
-  const head = gap < 0 ? hex : hex.slice(0, gap);
-  const left = head === '' ? [] : head.split(':');
-  const right = gap < 0 || gap + 2 === hex.length ? [] : hex.slice(gap + 2).split(':');
-  const groups = [...left, ...new Array<string>(8 - left.length - right.length).fill('0'), ...right];
-  const word = (at: number): number =>
-    Number.parseInt(groups[at] ?? '', 16) * 65_536 + Number.parseInt(groups[at + 1] ?? '', 16);
-  return [word(0), word(2), word(4), word(6)];
-}
+import { type AddressWords, isMapped, parseIpv4, parseIpv6 } from '../../util/addresses.ts';
 
 /** Returns the IPv4 address in a mapped (RFC 4291), NAT64 (RFC 6052) or 6to4 (RFC 3056) address, else -1. */
 export function embeddedIpv4([a, b, c, d]: AddressWords): number {
-  const isMapped = a === 0 && b === 0 && c === 0xffff;
   const isNat64 = a === 0x64_ff9b && b === 0 && c === 0;
-  if (isMapped || isNat64) return d;
+  if (isNat64 || isMapped([a, b, c, d])) return d;
   return a >>> 16 === 0x2002 ? (a & 0xffff) * 65_536 + (b >>> 16) : -1;
 }
 
