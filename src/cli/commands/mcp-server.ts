@@ -7,6 +7,7 @@ interface AcceptOptions extends CommonOptions {
   readonly tool?: readonly string[];
 }
 
+const serverName = /^[a-z][a-z0-9-]{0,63}$/;
 const named = { path: '/v1/mcp-servers', field: 'server_id', noun: 'MCP server' };
 const columns = ['server_id', 'origin', 'tools', 'concerns', 'seen_at'];
 
@@ -26,6 +27,26 @@ export function addMcpServer(program: Command): void {
   listCommand(group, 'list MCP servers, those last seen first').action(
     showList('/v1/mcp-servers', columns, { toRow }),
   );
+
+  group
+    .command('run')
+    .description('run an MCP server that speaks over standard input and output, and judge its messages')
+    .argument('<name>', 'what rules call it: its calls go to mcp://NAME')
+    .argument('<command...>', 'the command and its arguments, after --')
+    .action(
+      asks(
+        async ({ client, operands: [name = '', ...words], misused }) => {
+          if (!serverName.test(name)) misused('a name has 1 to 64 of a-z 0-9 - and begins with a letter.');
+          const { createMcpJudge } = await import('../programs/mcp-judge.ts');
+          const { runMcpServer } = await import('../programs/mcp-stdio.ts');
+          const { ownEnvironment } = await import('../programs/own-environment.ts');
+          const judge = createMcpJudge(client, name);
+          const { stdin: input, stdout: output } = process;
+          process.exitCode = await runMcpServer(words, { input, output, judge, env: ownEnvironment() });
+        },
+        { as: 'agent' },
+      ),
+    );
 
   command(group, 'accept', 'take the tools of a server as they are now')
     .argument('<server_id>')

@@ -14,6 +14,7 @@ import { toRequest } from '../request.ts';
 import { redactedMethod, redactedPreview, redactedUrl } from '../trace/redacted.ts';
 import { shownOperationOf } from '../trace/safe-names.ts';
 import { publicFinding, recordedFindingsMax } from '../trace/trace-line.ts';
+import { comparedBody } from './compared-body.ts';
 import { shownFields, tellingFields } from './telling-fields.ts';
 
 /** The bound of all who wait on this node at once: held calls, and requests for the outcome. */
@@ -225,7 +226,7 @@ const headerFindings = ({ head, findings }: AssessedCall): string[] =>
  */
 function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): string {
   const { identity, operation, received } = call;
-  const { target, contentType, contentEncoding, body } = received;
+  const { target, contentType, contentEncoding } = received;
   const head = toCanonicalJson([
     identity.ownAgent.agentId,
     terms,
@@ -239,7 +240,7 @@ function callHash(call: AssessedCall<TenantConfig>, terms: GrantTerms | null): s
     contentEncoding,
   ]);
   // JSON has no line breaks, so a line break ends it before the body.
-  return hash('sha256', Buffer.concat([Buffer.from(`${head}\n`), body]));
+  return hash('sha256', Buffer.concat([Buffer.from(`${head}\n`), comparedBody(call)]));
 }
 
 /** Returns the hash that calls share which differ in URL and body alone. */

@@ -6,6 +6,7 @@ import { NoAddressError } from '../../connection/addresses.ts';
 import type { CommonOptions } from '../../connection/client.ts';
 import type { WayOut } from '../../connection/way-out.ts';
 import { note } from '../../output.ts';
+import { ownEnvironment } from '../../programs/own-environment.ts';
 
 type Variables = WayOut['variables'];
 
@@ -129,10 +130,8 @@ function whyNot({ code, message }: NodeJS.ErrnoException): string {
 /** Runs a command to its end. Returns its exit code, or 128 plus the signal's number as shells do. */
 function runCommand([name = '', ...args]: readonly string[], variables: Variables): Promise<number> {
   return new Promise((done, failed) => {
-    // The command gets the key that it calls with. It never gets the secret that is above all keys, nor the
-    // place where that lies.
-    const { SERVICE_API_KEYS_ADMIN_SECRET: _, POSTERN_KEY: __, POSTERN_CONFIG: ___, ...own } = process.env;
-    const child = spawn(name, args, { stdio: 'inherit', env: { ...own, ...variables } });
+    // The command gets the key that it calls with.
+    const child = spawn(name, args, { stdio: 'inherit', env: { ...ownEnvironment(), ...variables } });
     child.once('error', (error) => failed(new Error(`cannot run ${name}: ${whyNot(error)}`)));
     child.once('exit', (code, signal) => done(code ?? 128 + (signal ? constants.signals[signal] : 0)));
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
