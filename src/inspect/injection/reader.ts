@@ -43,8 +43,11 @@ const talksMax = 8;
 /** Matches what introduces an example: `phrases like '`, `a common pattern is: "`, and `' and '` between two. */
 const mention =
   /(?:(?:phrases?|patterns?|strings?|payloads?|prompts?|inputs?|examples?)\b[^.!?\n"']{0,24}|\b(?:like|such as|e\.g\.|for example),?:?\s*|["'] (?:and|or) )["'\u201c\u2018\u00ab]$/i;
-/** Matches the end of a sentence: a full stop, an empty line, or the next item of a list, table or log. */
-const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)/;
+/**
+ * Matches the end of a sentence: a full stop, an empty line, the next item of a list, table or log, or the end of
+ * a comment.
+ */
+const sentenceEnd = /[.!?;]\s|[\u3002\uff01\uff1f\u0964]|\n\s*(?:[-+|#]|\d+[.)]|\n)|-->/;
 const otherMeantShare = 0.4;
 const codeShare = 0.55;
 const unseenMax = 1000;
