@@ -1,11 +1,9 @@
-import type { ClientRequest, RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
+import type { Dispatcher, Client as UndiciClient } from 'undici';
 import { GatewayError } from '../../core/errors.ts';
 import { parseDescribed, toAuthority } from '../../core/target.ts';
-import { request as plainRequest, secureRequest } from '../../util/plain-http.ts';
-import { MalformedMessage } from '../http1/head.ts';
-import { ConnectionEnded, timedOut, toExchangeFailure } from './failures.ts';
+import { toClientFailure } from './client-failure.ts';
 
 /*
  * Requests that the gateway and its commands send for themselves: threat feeds, notifications, tokens, the
@@ -61,43 +59,36 @@ interface HttpClientOptions {
 const headBytesMax = 16_384;
 
 export function createHttpClient({ connect, idleTimeoutMs }: HttpClientOptions): HttpClient {
-  return async ({ url, method, headers, body, signal }) => {
+  const options = {
+    allowH2: false,
+    maxHeaderSize: headBytesMax,
+    headersTimeout: idleTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
+  };
+  return async ({ url, method, headers, body = null, signal }) => {
     signal?.throwIfAborted();
     const { scheme, host, port, path, userInfo } = parseDescribed(url);
     if (scheme !== 'http' && scheme !== 'https')
       throw new GatewayError('VALIDATION_FAILED', 'The URL is not one of the web.');
-    const way = connect === 'unguarded' ? { agent: false } : through(() => connect({ scheme, host, port }));
-    // A connection that `connect` opens has its TLS already.
-    const request = connect === 'unguarded' && scheme === 'https' ? secureRequest : plainRequest;
-    const named = { host: toAuthority(scheme, host, port), ...authorizationOf(userInfo), ...headers };
-    let sent: ClientRequest;
-    try {
-      sent = request({
-        ...{ host, port, path, method, maxHeaderSize: headBytesMax, headers: byLowerName(named) },
-        ...way,
-      });
-    } catch (error) {
-      // The message quotes the name of a header.
-      const { code } = error as NodeJS.ErrnoException;
-      throw new GatewayError('INTERNAL', 'The request could not be sent.', {}, coded(code));
-    }
-    return exchange(sent, body, { signal, idleTimeoutMs });
+    const connector: UndiciClient.Options['connect'] =
+      connect === 'unguarded'
+        ? { timeout: idleTimeoutMs }
+        : (_options, opened) => {
+            // The client closes the connection of a request that was given up meanwhile.
+            connect({ scheme, host, port }).then(
+              (socket) => opened(null, socket),
+              (error: Error) => opened(error, null),
+            );
+          };
+    const origin = `${scheme}://${toAuthority(scheme, host, port)}`;
+    // The client is loaded with the first request: many daemons send none.
+    const { default: Client } = await import('undici/lib/dispatcher/client.js');
+    signal?.throwIfAborted();
+    const exchange = new Exchange(new Client(origin, { ...options, connect: connector }), signal);
+    const sent = byLowerName({ ...authorizationOf(userInfo), ...headers });
+    return exchange.begin({ path, method, headers: sent, body, reset: true });
   };
 }
-
-/** Lets Node send a request on a connection of ours. It closes one for a request that was given up meanwhile. */
-const through = (open: () => Promise<Socket>): RequestOptions => ({
-  createConnection(_options, opened) {
-    open().then(
-      (socket) => opened(null, socket),
-      // The type demands a socket also where there is none.
-      (error: Error) => (opened as (error: Error) => void)(error),
-    );
-    return undefined;
-  },
-});
-
-const coded = (code: string | undefined): Error => Object.assign(new Error('no request'), { code });
 
 const byLowerName = (headers: HttpRequest['headers']): HttpRequest['headers'] =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]));
@@ -123,76 +114,74 @@ function decoded(written: string): string {
   }
 }
 
-interface ExchangeOptions {
-  readonly signal: AbortSignal | undefined;
-  readonly idleTimeoutMs: number;
-}
+/** Runs one request and its answer, as undici tells of them. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly #client: UndiciClient;
+  readonly #signal: AbortSignal | undefined;
+  readonly #answer = Promise.withResolvers<HttpAnswer>();
+  readonly #body: Readable;
+  #controller: Dispatcher.DispatchController | undefined;
+  #isAnswering = false;
 
-/** Sends a request and resolves with the head of its answer. The body of the answer ends the exchange. */
-function exchange(
-  sent: ClientRequest,
-  content: string | undefined,
-  { signal, idleTimeoutMs }: ExchangeOptions,
-): Promise<HttpAnswer> {
-  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>();
-  let body: Readable | undefined;
-  const fail = (error: unknown): void => {
-    const failure = signal?.aborted ? signal.reason : toClientFailure(error, body !== undefined);
-    signal?.removeEventListener('abort', fail);
-    reject(failure);
-    body?.destroy(failure);
-    sent.destroy();
-  };
-  signal?.addEventListener('abort', fail);
-  sent.on('error', fail);
-  sent.on('socket', (socket) => {
-    const onSilence = (): void => {
-      // Who reads slowly is not cut off.
-      if (body && body.readableLength > 0) socket.setTimeout(idleTimeoutMs);
-      else if (socket.connecting) fail(timedOut('did not accept the connection in time'));
-      else fail(timedOut(body ? 'stopped in the middle of its answer' : 'did not answer in time'));
-    };
-    socket.setTimeout(idleTimeoutMs).on('timeout', onSilence);
-  });
-  sent.on('response', (answer) => {
-    const { statusCode: status = 0, headers } = answer;
-    const read = new Readable({
-      read: () => void answer.resume(),
-      destroy(error, done) {
-        signal?.removeEventListener('abort', fail);
-        sent.destroy();
+  constructor(client: UndiciClient, signal: AbortSignal | undefined) {
+    this.#client = client;
+    this.#signal = signal;
+    this.#body = new Readable({
+      read: () => this.#controller?.resume(),
+      destroy: (error, done) => {
+        this.#end();
         done(error);
       },
     });
-    body = read;
     // Whoever reads is told by the stream, and nobody has to read what is destroyed.
-    read.on('error', () => {});
-    answer.on('data', (chunk: Buffer) => {
-      if (!read.push(chunk)) answer.pause();
-    });
-    answer.on('end', () => read.push(null));
-    answer.on('error', fail);
-    resolve({ status, headers, body: read });
-  });
-  sent.end(content);
-  return promise;
-}
+    this.#body.on('error', () => {});
+  }
 
-/**
- * Returns the failure of a request. `isAnswering` says that the head of the answer was read. Errors of the parser
- * are not kept as causes: they hold the bytes of the answer.
- */
-function toClientFailure(error: unknown, isAnswering: boolean): GatewayError {
-  const { code = '', syscall } = Object(error) as NodeJS.ErrnoException;
-  // For the other side's end, Node has an error that looks like that of the system for a reset.
-  const isEnded = code === 'ECONNRESET' && syscall === undefined;
-  if (isEnded) return toExchangeFailure(new ConnectionEnded(), isAnswering);
-  if (!code.startsWith('HPE_')) return toExchangeFailure(error, isAnswering);
-  const malformed =
-    code === 'HPE_HEADER_OVERFLOW'
-      ? new MalformedMessage('The head of the answer is too long.', true)
-      : new MalformedMessage('The answer is not well-formed.');
-  return toExchangeFailure(malformed, isAnswering);
+  begin(request: Dispatcher.DispatchOptions): Promise<HttpAnswer> {
+    this.#signal?.addEventListener('abort', this.#onAbort);
+    this.#client.dispatch(request, this);
+    return this.#answer.promise;
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+  }
+
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: HttpAnswer['headers'],
+  ): void {
+    if (status < 200) return;
+    this.#isAnswering = true;
+    this.#answer.resolve({ status, headers, body: this.#body });
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#body.push(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#body.push(null);
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#fail(error);
+  }
+
+  readonly #onAbort = (): void => this.#fail(this.#signal?.reason);
+
+  #fail(error: unknown): void {
+    const failure = this.#signal?.aborted ? this.#signal.reason : toClientFailure(error, this.#isAnswering);
+    this.#answer.reject(failure);
+    this.#body.destroy(failure);
+  }
+
+  /** Closes the connection, also one that is about to be opened. Does nothing where the exchange is over. */
+  #end(): void {
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#client.destroy(() => {});
+  }
 }
 
 /** Reads a body to its end. Throws UPSTREAM_PROTOCOL where it is longer than `bytesMax`, or is cut. */

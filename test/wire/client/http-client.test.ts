@@ -105,8 +105,8 @@ const failures: Record<string, { write: string; ends?: boolean; code: string; me
   'is no HTTP': { write: `${secret}\r\n\r\n`, code: 'UPSTREAM_PROTOCOL', message: /not well-formed/ },
   'has two lengths': {
     write: head('Content-Length: 1', 'Content-Length: 2', `X-Echo: ${secret}`),
-    code: 'UPSTREAM_PROTOCOL',
-    message: /not well-formed/,
+    code: 'UPSTREAM_UNREACHABLE',
+    message: /before it answered/,
   },
   'has a head without an end': {
     write: head(...Array.from({ length: 2000 }, (_, nth) => `X-${nth}: ${secret}`)),
