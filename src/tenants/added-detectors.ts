@@ -50,6 +50,7 @@ export function parseAddedDetectors(
   texts: readonly DetectorText[],
   configFile: string | undefined,
 ): AddedDetectors | undefined {
+  if (texts.length === 0) return undefined;
   const mistakes: Mistake[] = [];
   const placed: (AddedDetector & PlacedDetector)[] = [];
   const placeOf = new Map<string, string>();

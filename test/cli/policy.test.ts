@@ -364,6 +364,40 @@ t.test('test judges cases without a daemon', async (t) => {
   };
   const own = write('own-cases.yaml', { policies: ['own-tool.yaml'], tools, cases: [exporting] });
   t.match(await postern(['policy', 'test', own]), { code: 0, stdout: '1 passed, 0 failed.\n' });
+  const customer = {
+    id: 'acme-customer',
+    class: 'PII',
+    pattern: 'ACME-[0-9]{8}',
+    examples: { match: ['ACME-12345678'] },
+  };
+  write('own-detector.yaml', customer);
+  write('own-detector-policy.yaml', {
+    name: 'customers',
+    rules: [{ rule_id: 'stay', condition: { has_detector: ['acme-customer'] }, action: 'DENY' }],
+  });
+  const customers = (detectors: readonly string[]) =>
+    write('customer-cases.yaml', {
+      policies: ['own-detector-policy.yaml'],
+      detectors,
+      cases: [
+        {
+          name: 'knows own detectors',
+          call: { method: 'POST', url: 'https://ledger.acme.test/', body: 'ACME-12345678' },
+          expect: { decision: 'DENY', rule: 'stay' },
+        },
+      ],
+    });
+  t.match(await postern(['policy', 'test', customers(['own-detector.yaml'])]), { code: 0 });
+  t.match(await postern(['policy', 'test', customers([])]), { code: 1, stdout: /0 passed, 1 failed/ });
+  t.match(await postern(['policy', 'test', customers(['none/*.yaml'])]), {
+    code: 1,
+    stdout: /detectors\[0\]: no file matches this pattern/,
+  });
+  write('own-detector.yaml', { ...customer, id: 'private-address' });
+  t.match(await postern(['policy', 'test', customers(['own-detector.yaml'])]), {
+    code: 1,
+    stdout: /own-detector\.yaml:1 id: "private-address" is taken by config/,
+  });
   const good = write('good-cases.yaml', { policies, cases: [denied, held, passed] });
   const ran = await postern(['policy', 'test', good]);
   t.equal(ran.stdout, '3 passed, 0 failed.\n', ran.stderr);

@@ -35,7 +35,7 @@ export interface LoadedDetectors {
 /** Reads the detectors of files. Throws `ConfigError` with their mistakes. */
 export function loadAddedDetectors(config: Config, files: Files): LoadedDetectors {
   const { texts, unmatched } = readDetectorFiles(files, config);
-  return { added: texts.length === 0 ? undefined : parseAddedDetectors(texts, config.file), unmatched };
+  return { added: parseAddedDetectors(texts, config.file), unmatched };
 }
 
 /** Warns of patterns that match no file. */

@@ -10,6 +10,7 @@ import { givenFacts } from '../facts/given-facts.ts';
 
 const casesMax = 10_000;
 const policyFilesMax = 100;
+const detectorPatternsMax = 100;
 /** The id of the tenant that the configuration of a case file has. */
 export const caseTenantId = 'cases';
 
@@ -54,6 +55,8 @@ const caseFile = z.strictObject({
   tenant: z.record(z.string(), z.unknown()).default({}),
   /** Additions to the catalogue of tools, as in the configuration. */
   tools: z.array(z.record(z.string(), z.unknown())).default([]),
+  /** Globs of files with added detectors, relative to the case file. */
+  detectors: z.array(z.string().min(1)).max(detectorPatternsMax).default([]),
   cases: z.array(testCase).min(1, 'must have a case').max(casesMax),
 });
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { ConfigError } from '../../config/load.ts';
 import type { TenantConfig } from '../../config/schema.ts';
 import type { Decision, Identity, Verdict } from '../../core/call.ts';
 import { CredentialHomes } from '../../credentials/credential-homes.ts';
@@ -9,6 +10,7 @@ import { signalEngines } from '../../risk/signals/index.ts';
 import { loadPrivileges } from '../../risk/signals/privileges.ts';
 import { defaultWeights } from '../../risk/signals/score.ts';
 import type { HomeStore } from '../../state/store.ts';
+import { type DetectorText, parseAddedDetectors } from '../../tenants/added-detectors.ts';
 import { createCatalogues, ownTables } from '../../tenants/catalogues.ts';
 import { loadEngines } from '../../tenants/engines.ts';
 import type { TenantRules } from '../../tenants/policy-book.ts';
@@ -68,15 +70,26 @@ export async function openCases() {
   return {
     /**
      * Judges all cases of a parsed case file, in their order. `readPolicies` returns the parsed documents of
-     * a policy file that the case file names. Throws `CaseFileError` with everything that is wrong, and what
-     * `readPolicies` throws.
+     * a policy file that the case file names, `readDetectors` the texts of the detectors that it adds. Throws
+     * `CaseFileError` with everything that is wrong, and what `readPolicies` throws.
      */
-    async run(written: unknown, readPolicies: (path: string) => Promise<readonly unknown[]>) {
+    async run(
+      written: unknown,
+      readPolicies: (path: string) => Promise<readonly unknown[]>,
+      readDetectors: (patterns: readonly string[]) => readonly DetectorText[] = () => [],
+    ) {
       const file = parseCaseFile(written);
       const config = configOf(file);
       const tenant = config.tenants.get(caseTenantId) ?? config.defaultTenant(caseTenantId);
       const policies = await policiesOf(file, tenant, readPolicies);
-      const page = { rules: compilePolicies(withCandidates([], policies, true)), engine: engines.of(tenant) };
+      const added = sayingOfFile(() => {
+        const detectors = parseAddedDetectors(readDetectors(file.detectors), undefined);
+        const taken = detectors === undefined ? [] : engines.takenIn(detectors);
+        if (taken.length > 0) throw new ConfigError(undefined, taken);
+        return detectors;
+      });
+      const engine = engines.of({ ...tenant, added });
+      const page = { rules: compilePolicies(withCandidates([], policies, true)), engine };
       const simulator = createSimulator({
         catalogues: sayingOfFile(() => createCatalogues(config, tables)),
         engines: signalEngines,
