@@ -5,7 +5,8 @@ import { bodyValue } from '../facts/body.ts';
 
 /** Places in a message of JSON-RPC that every client makes anew for each try (MCP 2025-06-18, Progress). */
 const anew: ReadonlySet<string> = new Set(['id', 'params._meta.progressToken']);
-const idBytesMax = 128;
+/** A UUID in quotes has 38 bytes; more would carry something along. */
+const idBytesMax = 40;
 
 /**
  * Returns the bytes of a body by which calls are identical. Of one message of MCP or A2A these are all but its
