@@ -19,6 +19,13 @@ export const passwordBitsMin = 12;
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{2,16}:\S{1,4096})$/;
 
+/** Matches a word, a dot and a year or another number, which no name of code has: `Sommer.2024`. */
+const wordAndYear = /^[A-Z][a-z]{3,16}\.\d{2,4}$/;
+
+const isReference = (word: string): boolean =>
+  !wordAndYear.test(word) &&
+  (reference.test(word) || reference.test(withoutNumbers(word.replace(pointer, ''))));
+
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
 const constant = /^_{0,2}[A-Z]{2,}\d{0,2}(?:_[A-Z]{2,}\d{0,2}){1,8}_{0,2}$/;
 
@@ -63,8 +70,7 @@ export function isPasswordLike(text: string): boolean {
   if (
     word.length < 5 ||
     !hasLetter.test(word) ||
-    reference.test(word) ||
-    reference.test(withoutNumbers(word.replace(pointer, ''))) ||
+    isReference(word) ||
     isPlainValue(word) ||
     isEncodedWords(word)
   )
