@@ -65,6 +65,27 @@ const cases: readonly Case[] = [
     encodings: ['percent', 'percent'],
   },
   {
+    name: 'percent, five times',
+    source: 'x%2525252573%2525252565cret',
+    finds: 'xsecret',
+    cut: 'x%2525252573%2525252565cret',
+    encodings: ['percent'],
+  },
+  {
+    name: 'percent, three times, of a percent sign',
+    source: 'secret%2525-off',
+    finds: 'secret%25-off',
+    cut: 'secret%2525-off',
+    encodings: ['percent'],
+  },
+  {
+    name: 'percent, more often than anybody needs',
+    source: `se%${'25'.repeat(40)}63ret`,
+    finds: 'secret',
+    cut: `se%${'25'.repeat(40)}63ret`,
+    encodings: ['percent'],
+  },
+  {
     name: 'percent of old scripts',
     source: '%u0073ecret',
     finds: 'secret',
