@@ -199,6 +199,9 @@ export class Serving {
     await nextTurn();
     const useFeedConnections = feedConnections.prepare(config, files);
     await nextTurn();
+    // This makes the engine of added detectors, which is kept.
+    foundations.engines.detectorsWith(detectors.added);
+    await nextTurn();
     const material = openMaterial(config, files, foundations, before);
     const { catalogues } = material;
     const names = { catalogues, registered: foundations.registeredTenants };

@@ -178,6 +178,7 @@ keys:                                     # the key itself is in the file agent-
     permissions: ${JSON.stringify(keyPermissions)}
 
 policies: [policies/*.yaml]               # starter.yaml asks about what is rarely right; "postern policy validate FILE" checks it
+# detectors: [detectors/*.yaml]           # patterns of your own, such as customer numbers: docs/detection.md
 
 # upstream:
 #   allow_private: [10.0.0.0/8]           # private addresses that agents may reach
