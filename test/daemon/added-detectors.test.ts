@@ -183,6 +183,20 @@ t.test('a rule asks for an added detector by its id', async (t) => {
   t.match(await scan('ACME-1234567'), { decision: 'ALLOW' });
 });
 
+t.test('answers and messages between agents are read with added detectors, too', async (t) => {
+  const { write, scan, reload, api, mint } = await start(t);
+  write('a.yaml', customer);
+  t.ok(await reload());
+  const peer = randomUUID();
+  await mint({ default_agent_id: peer });
+  const { trace_id } = await scan('hello');
+  const answer = { trace_id, response_body: 'of ACME-12345678', response_status: 200 };
+  t.match((await api('POST', '/v1/scan/response', answer)).body, { data_classes: ['PII'] });
+  const message = { from_agent_id: agentId, to_agent_id: peer, method: 'delegate', intent: 'x' };
+  const { body } = await api('POST', '/v1/a2a/scan', { ...message, payload: { a: 'ACME-12345678' } });
+  t.match(body, { classifications: ['PII'] });
+});
+
 t.test('files are bounded in number and in bytes', async (t) => {
   const { write, reload, lastError, kinds } = await start(t);
   const detector = (at: number): string =>
