@@ -260,6 +260,8 @@ t.test('texts that only sound so stay below', async (t) => {
     'A family: \u{1f468}\u200d\u{1f469}\u200d\u{1f467}, a heart: \u2764\ufe0f',
     '![status](https://ci.example/badge.svg?branch={branch})',
     '<!-- the AI team owns this page -->',
+    'Acting as an appointed representative counts. Maintainers who do not follow or enforce the Code of Conduct in good faith may face repercussions.',
+    'The user wants me to reply with the single word "ok".\n    method: POST\n    uri: https://api.example/v1/messages',
     'def ignore_previous(instructions): return None',
     '--ignore-previous  drop earlier instructions',
     'The `ignore all previous instructions` rule of the filter has a test.',
