@@ -103,9 +103,13 @@ export async function namesKnownIn(
   const { createCatalogues, ownTables } = await import('../tenants/catalogues.ts');
   if (config === undefined) return { tools: toolsKnownTo() };
   const catalogues = createCatalogues(config, ownTables());
-  const ofAll = namesInFiles(config, catalogues);
+  const { disk } = await import('../config/load.ts');
+  const { loadAddedDetectors } = await import('../daemon/start/loaded.ts');
+  const { loadEngines } = await import('../tenants/engines.ts');
+  const detectors = loadEngines().idsWith(loadAddedDetectors(config, disk).added);
+  const ofAll = namesInFiles(config, catalogues, detectors);
   if (tenantId === undefined) return ofAll;
   const tenant = config.tenants.get(tenantId);
   if (!tenant) throw new Error(`the configuration has no tenant ${printable(tenantId)}.`);
-  return { ...ofAll, ...namesKnownTo(config, catalogues, [tenant]) };
+  return { ...ofAll, ...namesKnownTo(config, catalogues, [tenant], detectors) };
 }

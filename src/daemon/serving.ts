@@ -88,7 +88,8 @@ async function openAll(
   closers.defer(() => reloads.close());
   const material = openMaterial(config, files, foundations);
   const { catalogues } = material;
-  const names = { catalogues, registered: foundations.registeredTenants };
+  const detectorIds = foundations.engines.idsWith(detectors.added);
+  const names = { catalogues, detectorIds, registered: foundations.registeredTenants };
   warnOfUnmatched(detectors, foundations.log);
   const policyFiles = await readPolicies(names, foundations.log, []);
   const gate = createGate(material, { policyFiles, added: detectors.added }, foundations);
@@ -204,7 +205,8 @@ export class Serving {
     await nextTurn();
     const material = openMaterial(config, files, foundations, before);
     const { catalogues } = material;
-    const names = { catalogues, registered: foundations.registeredTenants };
+    const detectorIds = foundations.engines.idsWith(detectors.added);
+    const names = { catalogues, detectorIds, registered: foundations.registeredTenants };
     warnOfUnmatched(detectors, foundations.log);
     const policyFiles = await readPolicies(names, foundations.log, filesBefore);
     const gate = createGate(material, { policyFiles, added: detectors.added }, foundations);

@@ -43,6 +43,8 @@ interface Settings {
   readonly tenants: Tenants;
   /** The catalogues that classify calls. */
   readonly catalogues: Catalogues;
+  /** The ids of all detectors. */
+  readonly detectorIds: readonly string[];
   /** The settings of tools in the configuration. */
   readonly toolSettings: ToolSettings;
   readonly routes: RouteBook;

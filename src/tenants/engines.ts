@@ -32,6 +32,8 @@ export interface Engines {
   readonly detectors: readonly Detector[];
   /** Returns these detectors, and those that are added. */
   detectorsWith(added: AddedDetectors | undefined): readonly Detector[];
+  /** Returns the ids of all detectors, with those of tenants' own hosts and markers. */
+  idsWith(added: AddedDetectors | undefined): readonly string[];
   /** Returns the settings of tenants that want nothing else. */
   bare(added: AddedDetectors | undefined): EngineSettings;
   /**
@@ -116,6 +118,7 @@ function enginesOf(shipped: DetectorSet, enginesMax = Number.POSITIVE_INFINITY):
     common,
     detectors: shipped.detectors,
     detectorsWith: (added) => setWith(added).detectors,
+    idsWith: (added) => [...setWith(added).ids],
     bare: (added) => ({ ...noSettings, added }),
     of(settings) {
       const key = keyOf(settings);

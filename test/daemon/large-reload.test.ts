@@ -111,7 +111,11 @@ t.test(
   async (t) => {
     const { dir, configFile, read } = written(t, 3);
     const before = loadConfig(configFile, {});
-    const names = { catalogues: createCatalogues(before, ownTables()), registered: new Set<string>() };
+    const names = {
+      catalogues: createCatalogues(before, ownTables()),
+      detectorIds: [],
+      registered: new Set<string>(),
+    };
     const first = await read(before, async ({ readPolicies }) => readPolicies(names, log, []));
     writeFileSync(join(dir, 'policies/b.yaml'), denying('b', 'changed'));
     const second = await read(before, async ({ readPolicies }) => readPolicies(names, log, first));

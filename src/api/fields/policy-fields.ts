@@ -63,7 +63,7 @@ export interface CheckedPolicy {
 /** Returns the policy at `path` of a request. Throws VALIDATION_FAILED with all that is wrong with it. */
 export function checkPolicy(gate: Gate, tenantId: string, written: unknown, path = ''): CheckedPolicy {
   const tenant = gate.tenants.find(tenantId);
-  const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : []);
+  const known = namesKnownTo(gate.config, gate.catalogues, tenant ? [tenant] : [], gate.detectorIds);
   const result = validatePolicy(written, known);
   if (result.ok) return result;
   throw invalid(result.errors.map((it) => ({ ...it, path: below(path, it.path) })));

@@ -124,6 +124,7 @@ export function createGate(material: Material, { policyFiles, added }: FromFiles
     tenants,
     policies,
     catalogues: judging.catalogues,
+    detectorIds: on.engines.idsWith(added),
     toolSettings,
     names,
     routes,

@@ -58,6 +58,7 @@ export type ReaderMessage =
 /** Asks the thread for the policies. */
 export interface ReadRequest {
   readonly registered: ReadonlySet<string>;
+  readonly detectorIds: readonly string[];
   readonly digests: ReadonlyMap<string, string>;
 }
 
@@ -99,9 +100,9 @@ export async function readInThread<T>(
       config,
       detectors: told.detectors,
       files: task.taken ? filesTaken(task.taken) : disk,
-      async readPolicies({ registered }, log, policiesBefore) {
+      async readPolicies({ registered, detectorIds }, log, policiesBefore) {
         const collector = new PolicyCollector(log, policiesBefore);
-        worker.postMessage({ registered, digests: collector.digests } satisfies ReadRequest);
+        worker.postMessage({ registered, detectorIds, digests: collector.digests } satisfies ReadRequest);
         await nextAnswer();
         await drain<ToldPolicies>(port1, (told) => collector.take(told));
         return collector.result(config.file);

@@ -45,9 +45,9 @@ attempt(() => {
   for (const list of lists)
     for (const entries of inPieces([...config[list].values()])) hand({ list, entries });
   for (const it of inPieces(origins)) hand({ origins: it });
-  parentPort?.on('message', ({ registered, digests }: ReadRequest) => {
+  parentPort?.on('message', ({ registered, detectorIds, digests }: ReadRequest) => {
     attempt(() => {
-      const known = namesInFiles(config, createCatalogues(config, ownTables()), registered);
+      const known = namesInFiles(config, createCatalogues(config, ownTables()), detectorIds, registered);
       for (const told of readPolicies(config.policies, { files, known, before: digests }))
         port.postMessage(told);
       return { isRead: true };

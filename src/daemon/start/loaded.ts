@@ -48,6 +48,8 @@ interface NameSources {
   readonly catalogues: Catalogues;
   /** The ids of tenants that the configuration does not name. */
   readonly registered: ReadonlySet<string>;
+  /** The ids of detectors. */
+  readonly detectorIds: readonly string[];
 }
 
 /** Returns a configuration whose files are read in this thread. Throws the mistakes of detectors. */
@@ -55,6 +57,6 @@ export const loadedHere = (config: Config, files: Files): Loaded => ({
   config,
   files,
   detectors: loadAddedDetectors(config, files),
-  readPolicies: ({ catalogues, registered }, log) =>
-    loadPolicyFiles(config, namesInFiles(config, catalogues, registered), log, files),
+  readPolicies: ({ catalogues, registered, detectorIds }, log) =>
+    loadPolicyFiles(config, namesInFiles(config, catalogues, detectorIds, registered), log, files),
 });

@@ -48,6 +48,7 @@ export function namesKnownTo(
   { notifications, tools: settings }: Pick<Config, 'notifications' | 'tools'>,
   catalogues: Catalogues,
   tenants: readonly TenantConfig[],
+  detectors: readonly string[],
 ): KnownNames {
   const tools = toolsOfAll(catalogues, tenants);
   const isTheirs = ({ tenantId }: { readonly tenantId: string | null }): boolean =>
@@ -58,6 +59,7 @@ export function namesKnownTo(
     environments: [...new Set(tenants.flatMap((it) => it.environments))],
     budgets: tenants.flatMap((it) => it.budgets.map(({ name }) => name)),
     channelKinds: notifications.filter(isTheirs).map(({ type }) => type),
+    detectors,
     tools: [...tools, ...[...further].filter((name) => !listed.has(name)).map(toUntoldTool)],
   };
 }
@@ -69,11 +71,12 @@ export function namesKnownTo(
 export function namesInFiles(
   config: Config,
   catalogues: Catalogues,
+  detectors: readonly string[],
   registered: Iterable<string> = [],
 ): KnownNames {
   const tenants = [...config.tenants.values(), config.defaultTenant('default')];
   return {
-    ...namesKnownTo(config, catalogues, tenants),
+    ...namesKnownTo(config, catalogues, tenants, detectors),
     tenants: [...tenants.map(({ id }) => id), ...registered],
   };
 }

@@ -10,4 +10,6 @@ export interface KnownNames {
   readonly budgets?: readonly string[];
   readonly channelKinds?: readonly string[];
   readonly tools?: readonly KnownTool[];
+  /** The ids of detectors. */
+  readonly detectors?: readonly string[];
 }

@@ -1,3 +1,4 @@
+import { compileGlob } from '../../util/glob.ts';
 import { nearest, nearestSuggestion } from '../../util/nearest.ts';
 import type { PolicyDocument, Rule, RuleCondition } from '../schema.ts';
 import type { KnownNames } from './known-names.ts';
@@ -30,11 +31,16 @@ function* allWarnings({ rules, tenants = [] }: PolicyDocument, known: KnownNames
 
 function* ofNames(
   { condition, escalate_to: kind }: Rule,
-  { budgets, channelKinds }: KnownNames,
+  { budgets, channelKinds, detectors }: KnownNames,
 ): Generator<string> {
   const budget = condition.daily_budget_exceeded;
   if (budget !== undefined && budgets?.includes(budget) === false)
     yield `there is no budget ${budget}${nearestSuggestion(budget, budgets)}; the condition is false`;
+  for (const pattern of condition.has_detector ?? []) {
+    const holds = compileGlob(pattern);
+    if (detectors?.some((id) => holds(id)) === false)
+      yield `there is no detector ${shorten(pattern)}${nearestSuggestion(pattern, detectors)}; it never finds anything`;
+  }
   if (kind !== undefined && channelKinds?.includes(kind) === false)
     yield `there is no channel of the kind ${kind}${nearestSuggestion(kind, channelKinds)}; nobody is notified`;
 }

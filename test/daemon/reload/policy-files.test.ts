@@ -17,7 +17,7 @@ function loaded(t: Test, ...policies: readonly object[]) {
   });
   const config = loadConfig(configFile, {});
   const logFile = join(dir, 'log');
-  const known = namesInFiles(config, createCatalogues(config, ownTables()), ['minted']);
+  const known = namesInFiles(config, createCatalogues(config, ownTables()), ['iban'], ['minted']);
   const read = loadPolicyFiles(config, known, openLog({ level: 'warn', file: logFile }), disk);
   const count = read.flatMap((it) => it.documents).length;
   const lines = readFileSync(logFile, 'utf8').split('\n').filter(Boolean);

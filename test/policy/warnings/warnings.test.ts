@@ -15,6 +15,7 @@ const known: KnownNames = {
   budgets: ['llm'],
   channelKinds: ['slack'],
   tools: toolsKnownTo(),
+  detectors: ['payment-card', 'iban'],
 };
 const minimal = { rule_id: 'a', action: 'DENY' };
 const withRule = (rule: object) => ({ name: 'p', rules: [{ ...minimal, ...rule }] });
@@ -35,6 +36,10 @@ t.test('names that nothing has are warned of, with the nearest that something ha
     [
       withRule({ condition: { daily_budget_exceeded: 'lmm' } }),
       'rule a: there is no budget lmm; did you mean llm?; the condition is false',
+    ],
+    [
+      withRule({ condition: { has_detector: ['iban*', 'payment-cart'] } }),
+      'rule a: there is no detector payment-cart; did you mean payment-card?; it never finds anything',
     ],
     [withRule({ escalate_to: 'pager' }), 'rule a: there is no channel of the kind pager; nobody is notified'],
     [withMatch({ tool_name: 'githb' }), 'rule a: there is no tool githb; did you mean github?'],

@@ -63,7 +63,7 @@ async function checkAll(file: string, config: Config) {
   const detectors = engines.detectorsWith(added.added).length - engines.detectors.length;
   const catalogues = createCatalogues(config, ownTables());
   checkTools(config, catalogues);
-  const known = namesInFiles(config, catalogues);
+  const known = namesInFiles(config, catalogues, engines.idsWith(added.added));
   const told: string[] = [];
   const log = {
     warn(fields: object, sentence: string) {
