@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Tenant } from '../../api/answers.ts';
-import { call, chosenTenant, get, may, session } from './data/api.ts';
+import { call, chosenTenant, may, session } from './data/api.ts';
 import { useChanges } from './data/changes.ts';
-import { useResource } from './data/resource.ts';
+import { useOne } from './data/pages.ts';
 import { go, href, place } from './data/route.ts';
 import { pending, usePending, waiting } from './data/waiting.ts';
 import type { Children } from './kit/bits.tsx';
@@ -172,9 +172,7 @@ function Who() {
 /** Shows the tenant that is looked at. Whoever may see several chooses one. */
 function Tenants({ own }: { own: string }) {
   const isAdmin = session.value?.role === 'admin';
-  const tenants = useResource(isAdmin ? 'tenants' : undefined, (signal) =>
-    get<{ items: readonly Tenant[] }>('/v1/tenants', {}, signal),
-  );
+  const tenants = useOne<{ items: readonly Tenant[] }>(isAdmin ? '/v1/tenants' : undefined);
   const items = tenants.data?.items ?? [];
   if (items.length < 2) return <>{` · ${own}`}</>;
   return (

@@ -9,6 +9,16 @@ export interface ListedPages<T> extends Omit<LoadedResource<T>, 'data'> {
   readonly more: (() => void) | undefined;
 }
 
+/** Returns what stands at a path of the API; nothing is read without one. */
+export function useOne<T>(
+  path: string | undefined,
+  query: Query = {},
+  options: ResourceOptions = {},
+): LoadedResource<T> {
+  const key = path && path + JSON.stringify(query);
+  return useResource(key, (signal) => get<T>(path ?? '', query, signal), options);
+}
+
 const pageSize = 100;
 /** Items that are held at most. A person asks for each further page. */
 const itemsMax = 5000;

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Agent, Listing, Suspension, TraceRow } from '../../../api/answers.ts';
-import { get, may, post, session } from '../data/api.ts';
-import { useList } from '../data/pages.ts';
-import { useResource } from '../data/resource.ts';
+import { may, post, session } from '../data/api.ts';
+import { useList, useOne } from '../data/pages.ts';
 import { href, place } from '../data/route.ts';
 import { now } from '../data/times.ts';
 import {
@@ -36,10 +35,7 @@ const withNote = (note: string) => (note === '' ? {} : { note });
 
 function AgentList() {
   const list = useList<Agent>('/v1/agents', {}, { everyMs: refreshMs, area: 'agent' });
-  const all = useResource('all', (signal) => get<Suspension>('/v1/agents/suspension', {}, signal), {
-    everyMs: refreshMs,
-    area: 'tenant',
-  });
+  const all = useOne<Suspension>('/v1/agents/suspension', {}, { everyMs: refreshMs, area: 'tenant' });
   const isSuspended = all.data?.status === 'suspended';
   const change = async (action: 'suspend' | 'reactivate', note: string) => {
     await post(`/v1/agents/${action}`, withNote(note));
@@ -138,10 +134,7 @@ function Trust({ of }: { of: number }) {
 
 function AgentDetail({ agentId }: { agentId: string }) {
   const path = `/v1/agents/${encodeURIComponent(agentId)}`;
-  const agent = useResource(agentId, (signal) => get<Agent>(path, {}, signal), {
-    everyMs: refreshMs,
-    area: 'agent',
-  });
+  const agent = useOne<Agent>(path, {}, { everyMs: refreshMs, area: 'agent' });
   const it = agent.data;
   const change = async (action: string, note: string) => {
     await post(`${path}/${action}`, withNote(note));
@@ -262,11 +255,8 @@ function TrustReasons({ reasons, score }: { reasons: readonly string[]; score: n
 }
 
 function LastCalls({ agentId }: { agentId: string }) {
-  const calls = useResource(
-    agentId,
-    (signal) => get<Listing<TraceRow>>('/v1/traces', { agent_id: agentId, limit: 12 }, signal),
-    { everyMs: refreshMs },
-  );
+  const asked = { agent_id: agentId, limit: 12 };
+  const calls = useOne<Listing<TraceRow>>('/v1/traces', asked, { everyMs: refreshMs });
   return (
     <Card title="Last calls" actions={<a href={href('activity', { agent_id: agentId })}>All its calls</a>}>
       <Problem of={calls.problem} />

@@ -2,9 +2,9 @@ import { useState } from 'preact/hooks';
 import type { Incident, TimelineEntry } from '../../../api/answers.ts';
 import { bands } from '../../../core/verdict.ts';
 import { useNames } from '../data/agents.ts';
-import { call, get, may, post } from '../data/api.ts';
-import { useList } from '../data/pages.ts';
-import { useAction, useResource } from '../data/resource.ts';
+import { call, may, post } from '../data/api.ts';
+import { useList, useOne } from '../data/pages.ts';
+import { useAction } from '../data/resource.ts';
 import { go, href, place } from '../data/route.ts';
 import { BandBadge, Card, Empty, Facts, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Act, Choice, Form } from '../kit/form.tsx';
@@ -93,10 +93,7 @@ interface WithTimeline extends Incident {
 function IncidentDetail({ incidentId }: { incidentId: string }) {
   const names = useNames();
   const path = `/v1/incidents/${encodeURIComponent(incidentId)}`;
-  const incident = useResource(incidentId, (signal) => get<WithTimeline>(path, {}, signal), {
-    everyMs: refreshMs,
-    area: 'incident',
-  });
+  const incident = useOne<WithTimeline>(path, {}, { everyMs: refreshMs, area: 'incident' });
   const it = incident.data;
   return (
     <>

@@ -2,8 +2,8 @@ import { Suspense } from 'preact/compat';
 import type { Approval, CountedNames, Incident, Listing, Stats } from '../../../api/answers.ts';
 import { decisions } from '../../../core/verdict.ts';
 import { useNames } from '../data/agents.ts';
-import { get, may } from '../data/api.ts';
-import { useResource } from '../data/resource.ts';
+import { may } from '../data/api.ts';
+import { useOne } from '../data/pages.ts';
 import { go, href, place } from '../data/route.ts';
 import { mayReadPending, pending } from '../data/waiting.ts';
 import { reasonWord } from '../data/words.ts';
@@ -25,9 +25,9 @@ import { FirstCall } from './first-call.tsx';
 const Chart = loaded(() => import('../kit/chart.tsx'));
 
 const ranges = {
-  hour: { word: 'Last hour', interval: 'minute', ms: 3_600_000, per: 'minute' },
-  day: { word: 'Last 24 hours', interval: 'hour', ms: 86_400_000, per: 'hour' },
-  month: { word: 'Last 30 days', interval: 'day', ms: 30 * 86_400_000, per: 'day' },
+  hour: { word: 'Last hour', interval: 'minute' },
+  day: { word: 'Last 24 hours', interval: 'hour' },
+  month: { word: 'Last 30 days', interval: 'day' },
 } as const;
 type RangeName = keyof typeof ranges;
 const refreshMs = 5000;
@@ -37,22 +37,11 @@ export function Overview() {
   const asked = place.value.query['range'];
   const name: RangeName = asked !== undefined && Object.hasOwn(ranges, asked) ? (asked as RangeName) : 'hour';
   const range = ranges[name];
-  const stats = useResource(
-    `stats ${name}`,
-    (signal) =>
-      get<Stats>(
-        '/v1/stats',
-        { interval: range.interval, from: new Date(Date.now() - range.ms).toISOString(), top: 6 },
-        signal,
-      ),
+  const stats = useOne<Stats>('/v1/stats', { interval: range.interval, top: 6 }, { everyMs: refreshMs });
+  const any = useOne<Listing<unknown>>(
+    may('activity:read') ? '/v1/traces' : undefined,
+    { limit: 1 },
     { everyMs: refreshMs },
-  );
-  const any = useResource(
-    may('activity:read') ? 'any' : undefined,
-    (signal) => get<Listing<unknown>>('/v1/traces', { limit: 1 }, signal),
-    {
-      everyMs: refreshMs,
-    },
   );
   if (any.data && any.data.items.length === 0 && any.data.next_cursor === null) return <FirstCall />;
   return (
@@ -74,7 +63,7 @@ export function Overview() {
       </PageHead>
       <Problem of={stats.problem} again={stats.reload} />
       {stats.data ? (
-        <Numbers stats={stats.data} per={range.per} />
+        <Numbers stats={stats.data} per={range.interval} />
       ) : (
         stats.isLoading && <Skeleton lines={10} />
       )}
@@ -86,9 +75,9 @@ function Numbers({ stats, per }: { stats: Stats; per: string }) {
   const names = useNames();
   const approvals = pending.value ?? [];
   const hasIncidents = may('activity:read', 'incidents:write');
-  const incidents = useResource(
-    hasIncidents ? 'open' : undefined,
-    (signal) => get<Listing<Incident>>('/v1/incidents', { status: 'open', limit: 5 }, signal),
+  const incidents = useOne<Listing<Incident>>(
+    hasIncidents ? '/v1/incidents' : undefined,
+    { status: 'open', limit: 5 },
     { everyMs: refreshMs, area: 'incident' },
   );
   const countOf = (decision: string) => stats.decisions.names.find((it) => it.name === decision)?.count ?? 0;

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks';
 import type { OpenSession, Readiness } from '../../../api/answers.ts';
-import { call, get, session } from '../data/api.ts';
+import { call, session } from '../data/api.ts';
 import { fetchConfig } from '../data/config.ts';
 import { type ConfigLine, configLinesOf, originWord } from '../data/config-lines.ts';
-import { useList } from '../data/pages.ts';
+import { useList, useOne } from '../data/pages.ts';
 import { useResource } from '../data/resource.ts';
 import { Card, Command, Empty, Facts, PageHead, Problem, Skeleton, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
@@ -13,7 +13,7 @@ import { Table } from '../kit/table.tsx';
 /** Shows the configuration in effect, and who is signed in. */
 export default function Settings() {
   const isAdmin = session.value?.role === 'admin';
-  const ready = useResource('ready', (signal) => get<Readiness>('/readyz', {}, signal), { everyMs: 10_000 });
+  const ready = useOne<Readiness>('/readyz', {}, { everyMs: 10_000 });
   return (
     <>
       <PageHead

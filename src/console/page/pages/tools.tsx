@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { ListedTool, ShownMcpServer, ShownTool } from '../../../api/answers.ts';
-import { get, may, post } from '../data/api.ts';
-import { useList } from '../data/pages.ts';
-import { useResource } from '../data/resource.ts';
+import { may, post } from '../data/api.ts';
+import { useList, useOne } from '../data/pages.ts';
 import { href, place } from '../data/route.ts';
 import { Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../kit/bits.tsx';
 import { Confirm } from '../kit/confirm.tsx';
@@ -82,9 +81,7 @@ function ToolTable() {
 }
 
 function ToolPage({ name }: { name: string }) {
-  const tool = useResource(name, (signal) =>
-    get<ShownTool>(`/v1/tools/${encodeURIComponent(name)}`, {}, signal),
-  );
+  const tool = useOne<ShownTool>(`/v1/tools/${encodeURIComponent(name)}`);
   return (
     <>
       <PageHead title={tool.data?.title ?? name} about={tool.data?.hosts.join(' ')} list="tools">

@@ -1,7 +1,6 @@
 import { Suspense } from 'preact/compat';
 import type { Stats, Usage } from '../../../api/answers.ts';
-import { get } from '../data/api.ts';
-import { useResource } from '../data/resource.ts';
+import { useOne } from '../data/pages.ts';
 import { toDay } from '../data/times.ts';
 import { Card, Facts, PageHead, Problem, Skeleton } from '../kit/bits.tsx';
 import { Legend } from '../kit/legend.tsx';
@@ -9,21 +8,10 @@ import { loaded } from '../kit/loaded.tsx';
 
 const Chart = loaded(() => import('../kit/chart.tsx'));
 
-const dayMs = 86_400_000;
-
 /** Shows what was used of the plan, and how it goes on. */
 export default function UsagePage() {
-  const usage = useResource('usage', (signal) => get<Usage>('/v1/usage', {}, signal), { everyMs: 10_000 });
-  const days = useResource(
-    'days',
-    (signal) =>
-      get<Stats>(
-        '/v1/stats',
-        { interval: 'day', from: new Date(Date.now() - 30 * dayMs).toISOString() },
-        signal,
-      ),
-    { everyMs: 60_000 },
-  );
+  const usage = useOne<Usage>('/v1/usage', {}, { everyMs: 10_000 });
+  const days = useOne<Stats>('/v1/stats', { interval: 'day' }, { everyMs: 60_000 });
   const it = usage.data;
   return (
     <>

@@ -1,7 +1,6 @@
 import type { Approval, ShownFinding, ShownTrace } from '../../../../api/answers.ts';
-import { get } from '../../data/api.ts';
+import { useOne } from '../../data/pages.ts';
 import { requestLines } from '../../data/request-lines.ts';
-import { useResource } from '../../data/resource.ts';
 import { Marked } from '../../kit/marked.tsx';
 import { Body } from '../approvals/body.tsx';
 
@@ -10,9 +9,7 @@ const marks = { ' ': 'same', '-': 'removed', '+': 'added' } as const;
 /** Shows the request as far as it may be seen, with what was found in its place, and what was put there. */
 export function Request({ trace }: { trace: ShownTrace }) {
   const { findings = [], decision, approval_id: approvalId } = trace;
-  const held = useResource(approvalId, (signal) =>
-    get<Approval>(`/v1/approvals/${encodeURIComponent(approvalId ?? '')}`, {}, signal),
-  );
+  const held = useOne<Approval>(approvalId && `/v1/approvals/${encodeURIComponent(approvalId)}`);
   if (findings.length === 0 && held.data === undefined) return null;
   const isSanitized = decision === 'SANITIZE';
   return (

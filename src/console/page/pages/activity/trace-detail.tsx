@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { ShownTrace } from '../../../../api/answers.ts';
-import { get, may } from '../../data/api.ts';
-import { useResource } from '../../data/resource.ts';
+import { may } from '../../data/api.ts';
+import { useOne } from '../../data/pages.ts';
 import { go, href } from '../../data/route.ts';
 import { toAbsolute } from '../../data/times.ts';
 import { reasonWord, withoutTraces } from '../../data/words.ts';
@@ -22,9 +22,7 @@ import { Request } from './request.tsx';
 
 /** Shows one call: what it was, what became of it, and why. */
 export function TraceDetail({ traceId, back }: { traceId: string; back: string }) {
-  const trace = useResource(traceId, (signal) =>
-    get<ShownTrace>(`/v1/traces/${encodeURIComponent(traceId)}`, {}, signal),
-  );
+  const trace = useOne<ShownTrace>(`/v1/traces/${encodeURIComponent(traceId)}`);
   const it = trace.data;
   return (
     <article class="detail" aria-label="The chosen call">

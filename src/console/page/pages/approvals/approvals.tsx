@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Approval, Listing } from '../../../../api/answers.ts';
 import { get, may } from '../../data/api.ts';
 import { type Group, toGroups } from '../../data/groups.ts';
-import { useResource } from '../../data/resource.ts';
+import { useOne } from '../../data/pages.ts';
 import { href, place } from '../../data/route.ts';
 import { pending, pendingProblem, readPending } from '../../data/waiting.ts';
 import { CallLink, Card, Empty, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
@@ -176,14 +176,8 @@ function endOf({ status, decided_by: by }: Approval): string {
 
 /** Shows what was decided lately. */
 function Past() {
-  const past = useResource(
-    'past',
-    (signal) => get<Listing<Approval>>('/v1/approvals', { limit: 50 }, signal),
-    {
-      everyMs: 15_000,
-      area: 'approval',
-    },
-  );
+  const every = { everyMs: 15_000, area: 'approval' } as const;
+  const past = useOne<Listing<Approval>>('/v1/approvals', { limit: 50 }, every);
   const rows = (past.data?.items ?? []).filter((it) => it.status !== 'pending').slice(0, 20);
   if (rows.length === 0) return null;
   return (

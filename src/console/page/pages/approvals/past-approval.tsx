@@ -1,6 +1,5 @@
 import type { Approval } from '../../../../api/answers.ts';
-import { get } from '../../data/api.ts';
-import { useResource } from '../../data/resource.ts';
+import { useOne } from '../../data/pages.ts';
 import { href } from '../../data/route.ts';
 import { BandBadge, Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Body } from './body.tsx';
@@ -12,9 +11,7 @@ const covers = {
 
 /** Shows an approval that does not wait any more. */
 export function PastApproval({ approvalId }: { approvalId: string }) {
-  const approval = useResource(approvalId, (signal) =>
-    get<Approval>(`/v1/approvals/${encodeURIComponent(approvalId)}`, {}, signal),
-  );
+  const approval = useOne<Approval>(`/v1/approvals/${encodeURIComponent(approvalId)}`);
   const it = approval.data;
   return (
     <>

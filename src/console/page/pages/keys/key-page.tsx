@@ -1,9 +1,8 @@
 import { useState } from 'preact/hooks';
 import type { Key, MintedKey, ShownAuditEntry } from '../../../../api/answers.ts';
 import { useNames } from '../../data/agents.ts';
-import { call, get, may, post } from '../../data/api.ts';
-import { useList } from '../../data/pages.ts';
-import { useResource } from '../../data/resource.ts';
+import { call, may, post } from '../../data/api.ts';
+import { useList, useOne } from '../../data/pages.ts';
 import { href } from '../../data/route.ts';
 import { Card, Facts, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
@@ -17,7 +16,7 @@ export function KeyPage({ keyId }: { keyId: string }) {
   const path = `/v1/keys/${encodeURIComponent(keyId)}`;
   const names = useNames();
   const columns = useAuditColumns();
-  const key = useResource(keyId, (signal) => get<Key>(path, {}, signal), { everyMs: 10_000 });
+  const key = useOne<Key>(path, {}, { everyMs: 10_000 });
   const audit = useList<ShownAuditEntry>(`${path}/audit`);
   const [minted, setMinted] = useState<MintedKey>();
   const it = key.data;

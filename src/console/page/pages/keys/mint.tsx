@@ -2,10 +2,11 @@ import { useEffect, useState } from 'preact/hooks';
 import type { MintedKey, Tenant } from '../../../../api/answers.ts';
 import { permissions } from '../../../../core/permissions.ts';
 import { useNames } from '../../data/agents.ts';
-import { chosenTenant, get, post, session } from '../../data/api.ts';
+import { chosenTenant, post, session } from '../../data/api.ts';
 import { type ProxyPlace, proxyPlace } from '../../data/config.ts';
 import { agentExports } from '../../data/exports.ts';
-import { useAction, useResource } from '../../data/resource.ts';
+import { useOne } from '../../data/pages.ts';
+import { useAction } from '../../data/resource.ts';
 import { href } from '../../data/route.ts';
 import { Command } from '../../kit/bits.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -43,9 +44,7 @@ interface MintOf {
 export function MintForm({ onClose, onMinted }: MintOf) {
   const names = useNames();
   const tenantId = chosenTenant.value ?? session.value?.tenant_id;
-  const tenants = useResource('tenants', (signal) =>
-    get<{ items: readonly Tenant[] }>('/v1/tenants', {}, signal),
-  );
+  const tenants = useOne<{ items: readonly Tenant[] }>('/v1/tenants');
   const environments = tenants.data?.items.find((it) => it.tenant_id === tenantId)?.environments ?? [];
   const [chosen, setChosen] = useState<readonly string[]>(sets['An agent'] ?? []);
   const mint = useAction(async (form: HTMLFormElement) => {

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ListedPolicy } from '../../../../api/answers.ts';
-import { get, may } from '../../data/api.ts';
+import { may } from '../../data/api.ts';
 import { draftOf, dropDraft, keepDraft } from '../../data/drafts.ts';
-import { useList } from '../../data/pages.ts';
+import { useList, useOne } from '../../data/pages.ts';
 import { apply, archive, policyTextOf } from '../../data/policy-call.ts';
 import { toYaml } from '../../data/policy-text.ts';
-import { useAction, useResource } from '../../data/resource.ts';
+import { useAction } from '../../data/resource.ts';
 import { Card, PageHead, Problem, Skeleton, Status, Time } from '../../kit/bits.tsx';
 import { Confirm } from '../../kit/confirm.tsx';
 import { Dialog } from '../../kit/dialog.tsx';
@@ -17,9 +17,7 @@ import { Workbench } from './workbench.tsx';
 /** Shows one policy: its text, and all versions of it. */
 export function PolicyPage({ name, env }: { name: string; env: string | undefined }) {
   const path = `/v1/policies/by-name/${encodeURIComponent(name)}`;
-  const policy = useResource(`${name} ${env}`, (signal) => get<ListedPolicy>(path, { env }, signal), {
-    area: 'policy',
-  });
+  const policy = useOne<ListedPolicy>(path, { env }, { area: 'policy' });
   const draft = `${name} ${env ?? ''}`;
   const [text, setText] = useState<string>();
   const [said, setSaid] = useState('');
