@@ -2,8 +2,9 @@ import type { Meaning } from '../../core/call.ts';
 
 /*
  * Takes off what a POSIX shell takes off before it runs a command (POSIX.1-2024, Shell Command Language, 2.2
- * and 2.6; `$'…'` since that edition). `r\m`, `r""m`, `{rm,}`, `` `rm` ``, `$'\162m'`, `rm${IFS}-rf` and
- * `x=rm; $x` all run `rm`, and no list of words finds them.
+ * and 2.6; `$'…'` since that edition), and what bash does. `r\m`, `r""m`, `{rm,}`, `` `rm` ``, `$'\162m'`,
+ * `rm${IFS:0:1}-rf`, `$(echo $(printf %s rm))`, `v=IFS; rm${!v}-rf` and `x=rm; $x` all run `rm`, and no list of words
+ * finds them.
  */
 
 /** Bound on the characters that are read. */
@@ -14,34 +15,53 @@ const valueMax = 64;
 
 /** Matches what every disguise has; nearly no text of people or of data formats does. */
 const disguise =
-  /\\[a-z]|`[\w./-]{1,64}`|\{[\w./-]{0,64},[\w./,-]{0,64}\}|\$(?:['{(@*]|[A-Za-z_])|\/s?bin\/\w|\w(?:""|'')|(?:""|'')\w|\w["']\w/i;
+  /\\[a-z]|`(?:(?:echo|printf) )?[\w./-]{1,64}`|\{[\w./-]{0,64},[\w./,-]{0,64}\}|\$(?:['{(@*]|[A-Za-z_])|\/s?bin\/\w|\w(?:""|'')|(?:""|'')\w|\w["']\w/i;
 const ansiQuoted = /\$'((?:[^'\\]|\\[\s\S]){0,256})'/g;
 const ansiEscape = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3}))/gi;
 const assignment =
-  /(?:^|[\s;&|(])([A-Za-z_]\w{0,64})=(?:"([^"\n]{0,256})"|'([^'\n]{0,256})'|([^\s;&|"']{0,256}))/g;
-const expansion = /\$(?:\{([A-Za-z_]\w{0,64}|[@*])\}|([A-Za-z_]\w{0,64}|[@*]))/g;
-const substitution = /`([\w./-]{1,64})`|\$\((?:echo|printf) ["']?([\w./-]{1,64})["']?\)/g;
+  /(?:^|[\s;&|("'])([A-Za-z_]\w{0,64})=(?:"([^"\n]{0,256})"|'([^'\n]{0,256})'|([^\s;&|"']{0,256}))/g;
+/** Matches `$x`, `${x}`, `${!x}`, and `${x…}` with a part of the value or a pattern behind the name. */
+const expansion = /\$(?:\{(!?)([A-Za-z_]\w{0,64}|[@*])([:#%/^,][^{}\n]{0,32})?\}|([A-Za-z_]\w{0,64}|[@*]))/g;
+const firstOf = /^:\s?0?:1$/;
+const substitution =
+  /`(?:(?:echo|printf) )?["']?([\w./-]{1,64})["']?`|\$\((?:echo|printf)(?: ["']?%[sb]["']?)? ["']?([\w./-]{1,64})["']?\)/g;
+/** Bound on the substitutions within each other. */
+const roundsMax = 8;
 const braces = /\{([\w./-]{0,64}(?:,[\w./-]{0,64}){1,8})\}/g;
 const emptyQuotes = /""|''/g;
 const quotedWord = /(["'])([\w./-]{1,64})\1/g;
 const programPath = /(?<![\w./-])(?:\/usr(?:\/local)?)?\/s?bin\/(?=\w)/g;
 const escaped = /\\([a-z\n])/gi;
 
+/** Variables that each shell has. */
+const known: ReadonlyMap<string, string> = new Map([
+  ['IFS', ' '],
+  ['HOME', '/root'],
+  ['PWD', '/root'],
+  ['OLDPWD', '/root'],
+]);
+
 /** Returns the text as a shell would run it; undefined where nothing in it is disguised. */
 export function withoutDisguise(text: string): string | undefined {
   const read = text.slice(0, readMax);
   if (!disguise.test(read)) return undefined;
-  const variables = new Map([['IFS', ' ']]);
+  const variables = new Map(known);
   const unquoted = read.replace(ansiQuoted, (_, quoted: string) => quoted.replace(ansiEscape, characterOf));
   for (const [, name = '', ...values] of unquoted.matchAll(assignment)) {
-    if (variables.size > variablesMax) break;
+    if (variables.size >= known.size + variablesMax) break;
     const value = values.find((it) => it !== undefined) ?? '';
     if (name !== 'IFS') variables.set(name, value.slice(0, valueMax));
   }
-  const run = unquoted
-    // What is not set is empty, so `r$@m` and `r${x}m` run `rm` as well.
-    .replace(expansion, (_, long: string | undefined, short: string) => variables.get(long ?? short) ?? '')
-    .replace(substitution, (_, command: string | undefined, word: string) => command ?? word)
+  const expanded = unquoted.replace(
+    expansion,
+    (_, indirect: string | undefined, long: string | undefined, part: string | undefined, short: string) => {
+      // What is not set is empty, so `r$@m` and `r${x}m` run `rm` as well.
+      const value = variables.get(long ?? short) ?? '';
+      const meant = indirect ? (variables.get(value) ?? '') : value;
+      return part !== undefined && firstOf.test(part) ? meant.slice(0, 1) : meant;
+    },
+  );
+  const run = substituted(expanded)
     .replace(braces, (_, words: string) => words.split(',').filter(Boolean).join(' '))
     .replace(emptyQuotes, '')
     .replace(quotedWord, '$2')
@@ -49,6 +69,17 @@ export function withoutDisguise(text: string): string | undefined {
     .replace(programPath, '')
     .slice(0, readMax);
   return run === read ? undefined : run;
+}
+
+/** Returns the text with what its substitutions print, from the inside out. */
+function substituted(text: string): string {
+  let at = text;
+  for (let round = 0; round < roundsMax; round += 1) {
+    const next = at.replace(substitution, (_, command: string | undefined, word: string) => command ?? word);
+    if (next === at) break;
+    at = next;
+  }
+  return at;
 }
 
 const characterOf = (_: string, hex?: string, unicode?: string, octal?: string): string =>
@@ -59,6 +90,7 @@ const programs: readonly (readonly [Meaning['category'], RegExp])[] = [
   ['EXFILTRATION', /\b(?:curl|wget|nc|ncat|scp|rsync)\s+(?:[-/~]|https?:)/gi],
   ['PRIVILEGE_ESCALATION', /\b(?:sudo|chmod|chown|setcap)\s+[-/~\w]/gi],
   ['DESTRUCTIVE', /\b(?:rm|dd|shred|mkfs(?:\.\w+)?)\s+(?:[-/~]|if=|of=)/gi],
+  ['EXFILTRATION', /\s\/etc\/(?:shadow|passwd|sudoers)\b/gi],
 ];
 /** The score of a disguised program: whoever hides what runs has a reason. */
 const disguisedScore = 0.9;

