@@ -70,7 +70,7 @@ const readTimeoutMs = 2 * 60_000;
 export async function openFeed(source: FeedSource, setting: FeedSetting): Promise<Feed> {
   const lastGood = lastGoodOf(setting.dir, source.name, source.url, source.format);
   const feed = new Feed(source, setting, lastGood);
-  await feed.load();
+  await feed.follow();
   return feed;
 }
 
@@ -112,25 +112,7 @@ export class Feed {
     return this.#flight !== undefined || this.#following !== undefined;
   }
 
-  async load(): Promise<void> {
-    try {
-      const kept = await this.#lastGood.find();
-      if (!kept) return;
-      this.#set = await this.#read(kept);
-      this.#kept = kept;
-      this.#version = kept.version;
-      this.#lastSuccessMs = kept.confirmedAtMs;
-      const sinceMs = Math.min(kept.confirmedAtMs, this.#setting.now());
-      this.#dueAtMs = sinceMs + this.#jittered(this.source.refreshMs);
-    } catch (error) {
-      this.#lastError = reasonOf(error);
-      const line = { feed: this.source.name, reason: this.#lastError };
-      this.#setting.log.warn(line, 'a kept threat feed is not taken');
-    }
-    this.watch();
-  }
-
-  /** Takes what another process has fetched, unless this one takes it already. Never rejects. */
+  /** Takes what an earlier process or another one has fetched, unless this one takes it already. Never rejects. */
   follow(): Promise<FeedHealth> {
     this.#following ??= this.#follow().finally(() => {
       this.#following = undefined;
@@ -161,7 +143,9 @@ export class Feed {
     this.#lastError = '';
     this.#isStaleTold = false;
     this.#lastSuccessMs = kept.confirmedAtMs;
-    this.#dueAtMs = kept.confirmedAtMs + this.#jittered(this.source.refreshMs);
+    // A clock that was set back must not put the next fetch off.
+    const sinceMs = Math.min(kept.confirmedAtMs, this.#setting.now());
+    this.#dueAtMs = sinceMs + this.#jittered(this.source.refreshMs);
     if (isNew) this.#setting.onChange();
   }
 
