@@ -1,6 +1,6 @@
 import type { DecidedCall } from '../core/call.ts';
 import { asksForFurtherPage, asksForTools, speaksMcp } from '../decision/facts/mcp-call.ts';
-import type { SeenList, ShownDrift } from '../decision/facts/tool-memory.ts';
+import { listingCallOf, type SeenList, type ShownDrift } from '../decision/facts/tool-memory.ts';
 import type { AnswerGate } from '../decision/gate.ts';
 import { codingsOf } from '../inspect/decode/packed/inflate.ts';
 import { type ListedTools, mayListTools, toolLists } from '../tenants/listed-tools.ts';
@@ -74,7 +74,7 @@ export class ToolListScan {
 
   /** Records news in a list of a stream at once. */
   async #heard(list: SeenList): Promise<void> {
-    const drift = await this.#gate.toolMemory.saw(this.#call, list);
+    const drift = await this.#gate.toolMemory.saw(listingCallOf(this.#call), list);
     if (!drift) return;
     this.#drifts += 1;
     if (this.#drifts > driftsMax) return;
@@ -90,7 +90,8 @@ export class ToolListScan {
     let drift: ShownDrift | undefined;
     for (const { tools, hasMore } of isListLost ? [unread] : lists) {
       const isPart = hasMore || this.#isFurtherPage;
-      drift = (await this.#gate.toolMemory.saw(this.#call, { tools, hasMore, isPart })) ?? drift;
+      drift =
+        (await this.#gate.toolMemory.saw(listingCallOf(this.#call), { tools, hasMore, isPart })) ?? drift;
     }
     return drift;
   }

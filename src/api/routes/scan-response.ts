@@ -2,13 +2,17 @@ import { z } from 'zod';
 import { dataClasses } from '../../core/call.ts';
 import { GatewayError } from '../../core/errors.ts';
 import { ownName } from '../../core/safe-name.ts';
+import { parseTarget } from '../../core/target.ts';
 import { findingsOf } from '../../decision/answers/answer-findings.ts';
 import type { SeenAnswer } from '../../decision/answers/answer-memory.ts';
 import { toResponseScan } from '../../decision/answers/response-scan.ts';
+import { serverOrigin } from '../../decision/facts/mcp-call.ts';
+import type { ShownDrift } from '../../decision/facts/tool-memory.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { Trace } from '../../decision/simulation/call-of-trace.ts';
 import { admissionError } from '../../decision/stages/admit.ts';
 import type { KeyRecord } from '../../state/store.ts';
+import { mayListTools, toolLists } from '../../tenants/listed-tools.ts';
 import { tooLarge } from '../../wire/server/collect.ts';
 import { apiBodyBytesMaxOf } from '../body-limit.ts';
 import { bodyEncoding, contentTypeOf, describedBody, flatHeaders } from '../fields/described-call.ts';
@@ -96,15 +100,53 @@ export const scanResponse = route('POST /v1/scan/response', {
     gate.answers.found(findingsOf(result, 'reported'));
     if (!call || traceId === undefined) return result;
     const status = body.response_status ? { response_status: body.response_status } : {};
-    if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify({ at, ...status, ...result }))))
-      throw missing('trace');
+    const drift =
+      admission.agentStatus === 'active' ? await driftIn(gate, tenant, call, content.bytes) : undefined;
+    const kept = { at, ...status, ...result, ...(drift ? { mcp_drift: drift } : {}) };
+    if (!(await gate.store.addResponseScan(tenant, traceId, JSON.stringify(kept)))) throw missing('trace');
     // A trace has room for a few reports, and only a report that has found room there counts. An agent that
     // is suspended adds to nothing.
     if (admission.agentStatus === 'active')
-      gate.answerMemory.saw({ tenantId: tenant, traceId, ...call, host: reported, atMs: nowMs }, found);
+      gate.answerMemory.saw(
+        {
+          tenantId: tenant,
+          traceId,
+          agentId: call.agentId,
+          toolName: call.toolName,
+          host: reported,
+          atMs: nowMs,
+        },
+        found,
+      );
     return { trace_id: traceId, ...result };
   },
 });
+
+interface OwnCall extends Pick<SeenAnswer, 'agentId' | 'toolName'> {
+  readonly traceId: string;
+  readonly url: string;
+}
+
+/** A server that speaks over standard input and output, as `postern mcp-server run` names it. */
+const pipedServer = /^mcp:\/\/[a-z][a-z0-9-]{0,63}\//;
+
+/**
+ * Returns what is new about the tools that a server over pipes has listed; undefined where nothing is. Nobody
+ * else sees the answers of such a server. What is reported of servers with addresses is not believed, since
+ * the proxies see what those say.
+ */
+async function driftIn(gate: Gate, tenantId: string, { traceId, toolName, url }: OwnCall, answer: Buffer) {
+  const text = answer.toString();
+  if (toolName !== 'mcp' || !pipedServer.test(url) || !mayListTools(text)) return undefined;
+  const target = parseTarget(url);
+  const place = { origin: ownName(serverOrigin(target)), path: ownName(target.path) };
+  const call = { traceId, tenantId, target, shownPlace: () => place };
+  let drift: ShownDrift | undefined;
+  // The request is not at hand, and a page of a list does not say what was removed.
+  for (const { tools, hasMore } of toolLists(text) ?? [])
+    drift = (await gate.toolMemory.saw(call, { tools, hasMore, isPart: true })) ?? drift;
+  return drift;
+}
 
 /**
  * Returns the call of a trace where this key or another of its agent has made it, else undefined. What it was
@@ -114,11 +156,16 @@ async function findOwnCall(
   { store }: Gate,
   { tenantId, keyId, agentId }: KeyRecord,
   traceId: string,
-): Promise<Pick<SeenAnswer, 'agentId' | 'toolName'> | undefined> {
+): Promise<OwnCall | undefined> {
   const line = await store.traceById(tenantId, traceId);
   if (line === undefined) return undefined;
   const trace = JSON.parse(line) as Partial<Trace>;
-  const call = { agentId: trace.agent_id ?? agentId, toolName: trace.tool_name ?? '' };
+  const call = {
+    traceId,
+    agentId: trace.agent_id ?? agentId,
+    toolName: trace.tool_name ?? '',
+    url: trace.url ?? '',
+  };
   if (trace.key_id === keyId || trace.agent_id === agentId) return call;
   const asked = trace.key_id === undefined ? undefined : await store.keyById(tenantId, trace.key_id);
   return asked?.agentId === agentId ? call : undefined;

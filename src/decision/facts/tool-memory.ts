@@ -2,7 +2,7 @@ import type { InspectedCall } from '../../core/call.ts';
 import { GatewayError, toGatewayError } from '../../core/errors.ts';
 import type { Log } from '../../core/log.ts';
 import { ownName, type SafeName, safely } from '../../core/safe-name.ts';
-import { toAuthority } from '../../core/target.ts';
+import { type Target, toAuthority } from '../../core/target.ts';
 import { decodeViews } from '../../inspect/decode/views.ts';
 import type { InjectionReader } from '../../inspect/injection/reader.ts';
 import { injectionScoreMin } from '../../inspect/injection/reader.ts';
@@ -29,6 +29,22 @@ export interface SeenList {
  * hash.
  */
 export type ShownDrift = { readonly [K in keyof ToolDrift]: SafeName[] };
+
+/** The call whose answer lists tools. */
+export interface ListingCall {
+  readonly traceId: string;
+  readonly tenantId: string;
+  readonly target: Target;
+  /** Returns origin and path as they may be shown. */
+  shownPlace(): { readonly origin: SafeName; readonly path: SafeName };
+}
+
+export const listingCallOf = (call: InspectedCall): ListingCall => ({
+  traceId: call.traceId,
+  tenantId: call.identity.tenantId,
+  target: call.target,
+  shownPlace: () => shownPlace(call),
+});
 
 interface ToolMemoryOptions {
   readonly store: Pick<Store, 'rememberTools'>;
@@ -65,7 +81,7 @@ export class ToolMemory {
    * Remembers a list that came in the answer to a call. Returns what is new about it; undefined where nothing
    * is. Never rejects: what could not be remembered is in the log.
    */
-  async saw(call: InspectedCall, list: SeenList): Promise<ShownDrift | undefined> {
+  async saw(call: ListingCall, list: SeenList): Promise<ShownDrift | undefined> {
     const { traceId } = call;
     if (this.#waiting >= waitingMax) {
       this.#options.log.error(
@@ -135,10 +151,10 @@ export class ToolMemory {
     return rest.length === 0 ? seen : [...seen, toSeen(describeTool({ rest }), anyTool)];
   }
 
-  async #remember(call: InspectedCall, list: SeenList): Promise<ToolDrift> {
-    const { tenantId } = call.identity;
+  async #remember(call: ListingCall, list: SeenList): Promise<ToolDrift> {
+    const { tenantId } = call;
     const tools = list.tools ? await this.#seenTools(list.tools, tenantId) : [unreadTool];
-    const { origin, path } = shownPlace(call);
+    const { origin, path } = call.shownPlace();
     return this.#options.store.rememberTools({
       tenantId,
       server: { serverId: mcpServerId(tenantId, serverOrigin(call.target)), origin },

@@ -3,7 +3,7 @@ import t from 'tap';
 import { validateConfig } from '../../../src/config/load.ts';
 import type { Finding } from '../../../src/core/call.ts';
 import { GatewayError } from '../../../src/core/errors.ts';
-import { shownNamesMax, ToolMemory } from '../../../src/decision/facts/tool-memory.ts';
+import { listingCallOf, shownNamesMax, ToolMemory } from '../../../src/decision/facts/tool-memory.ts';
 import { createEngine } from '../../../src/inspect/match/engine.ts';
 import { createRiskyParameters, loadRiskyKinds } from '../../../src/risk/signals/risky-parameters.ts';
 import { rememberToolList, toolsMax } from '../../../src/state/rules/mcp-tools.ts';
@@ -40,7 +40,7 @@ async function open(t: Parameters<typeof openState>[0], rememberTools: Store['re
   const url = 'https://mcp.example.com:8443/mcp?key=abc#x';
   const head = Buffer.from(callOf({ url }).target.href, 'latin1');
   const saw = (tools: readonly unknown[] | undefined, findings: readonly Finding[] = []) =>
-    memory.saw(callOf({ url, head, findings }), { tools, isPart: false, hasMore: false });
+    memory.saw(listingCallOf(callOf({ url, head, findings })), { tools, isPart: false, hasMore: false });
   return { saw, lines };
 }
 
