@@ -328,6 +328,13 @@ t.test('arguments of a command line stay apart', async (t) => {
   );
 });
 
+t.test('lines that give values to names stay apart, and a cut value of that length does not', async (t) => {
+  const joined = (source: string): boolean =>
+    decodeViews(Buffer.from(source), bounds).views.some(({ bytes }) => bytes.includes('nextauthPG'));
+  t.notOk(joined('PGUSER=nextauth\nPGPASSWORD=nextauth\nPGDATABASE=nextauth\nPGPORT=5432\n'));
+  t.ok(joined('PGUSER=nextauth\nPGPASSWORD=nextauth\nPGa8Kd02mQz7Lw4xTb9\nQ1w2E3r4T5y6U7i8O9p\n'));
+});
+
 const german = 'Größe, Fuß und Übermaß; '.repeat(8);
 const unmarked: readonly (readonly [name: string, bytes: Buffer, isOpaque: boolean])[] = [
   ['bytes as good as random', noise(200), true],

@@ -19,6 +19,9 @@ const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
 const space = 0x20;
 
+/** Matches a line that gives a value to a name, and so does not go on from the line before. */
+const assignment = /^[A-Za-z_]\w{2,38}=[^=]/;
+
 /**
  * Joins a text that was cut into lines, indented or not. Two whole lines of one length without a space show
  * such a cut. If the first line has that length too, one line suffices in a string, and two with spaces
@@ -90,6 +93,7 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   const length = second.start - first.end;
   if (length < lengthMin || length > lengthMax) return undefined;
   if (!isMadeOf(isSpacedToken, bytes, first.end, length)) return undefined;
+  if (assignment.test(bytes.toString('latin1', first.end, second.start))) return undefined;
   const before = firstLine(bytes, first.start, length);
   const alphabet = before === undefined ? isToken : isSpacedToken;
   if (!isMadeOf(alphabet, bytes, first.end, length) || beginsAlike(bytes, first.end, second.end))
