@@ -19,11 +19,11 @@ export const passwordBitsMin = 12;
 const reference =
   /^(?:[A-Za-z_]{1,64}(?:[./:][A-Za-z_]{0,64}){1,16}\d{0,4}|[a-z_]\w{0,64}(?:(?:\.[a-z_]\w{0,64}){1,8}(?:\[\d{1,4}\]){0,3}|(?:\[\d{1,4}\]){1,3})|[a-z]{2,16}:\S{1,4096})$/;
 
-/** Matches a word, a dot and a year or another number, which no name of code has: `Sommer.2024`. */
-const wordAndYear = /^[A-Z][a-z]{3,16}\.\d{2,4}$/;
+/** Matches words, dots and a year or another number, which no name of code has: `Sommer.2024`, `Marble.Fox.31`. */
+const wordsAndYear = /^[A-Z][a-z]{2,16}(?:\.[A-Z][a-z]{1,16}){0,2}\.\d{2,4}$/;
 
 const isReference = (word: string): boolean =>
-  !wordAndYear.test(word) &&
+  !wordsAndYear.test(word) &&
   (reference.test(word) || reference.test(withoutNumbers(word.replace(pointer, ''))));
 
 /** Matches constants such as `__BITS_PER_LONG`, whose letters stand in an order unlike that of words. */
