@@ -82,7 +82,7 @@ export interface TrustMark {
 }
 
 /** Something that was seen in a tenant and may explain a later call. */
-export type Sighting = SensitiveRead | SeenSecrets | CreatedPrincipal;
+export type Sighting = SensitiveRead | SeenSecrets | CreatedPrincipal | SeenOrders;
 
 /** An answer with something sensitive, given to an agent. */
 export interface SensitiveRead extends SightingOf<'read'> {
@@ -117,6 +117,9 @@ export interface CreatedPrincipal extends SightingOf<'principal-created'> {
   readonly toolName: string;
   readonly operation: string;
 }
+
+/** An answer that gave orders to the agent that read it (prompt injection). */
+export type SeenOrders = SightingOf<'orders'>;
 
 interface SightingOf<Kind extends string> {
   readonly kind: Kind;

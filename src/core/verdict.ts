@@ -24,6 +24,7 @@ export const signalNames = [
   'MASS_ACTION',
   'TOKEN_HARVESTING',
   'MCP_TOOL_DRIFT',
+  'ORDERS_READ',
   'PROMPT_INJECTION',
   'EXFILTRATION',
   'DESTRUCTIVE',

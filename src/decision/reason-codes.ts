@@ -54,6 +54,7 @@ export const reasonCodes: readonly (readonly [codes: readonly string[], meaning:
     ['MCP_TOOL_DRIFT'],
     'a tool of an MCP server that it calls has changed, is new, gives orders, or asks for what no tool needs',
   ],
+  [['ORDERS_READ'], 'an answer gave orders to the agent less than ten minutes before it made this call'],
   [['ENCODED_HOST'], 'the name of the host carries encoded data, which its name server would read'],
   [['OPAQUE_CONTENT'], 'a picture, an archive or a file of unknown format in the call could not be read'],
   [['GATEWAY_DEGRADED'], 'the call was judged while the state was away'],

@@ -58,6 +58,9 @@ export class AnswerMemory {
     const { sensitiveClasses: classes, texts } = reading;
     // Secrets are noted before the read: whoever sends on what was granted to him has not carried it out.
     this.#noteSecrets({ tenantId, host, ...seen }, reading);
+    // What an agent reports may be withheld from it, and says nothing of what it has read.
+    if (reading.injection.detected && host !== '')
+      this.#store.noteSighting(tenantId, { kind: 'orders', ...seen });
     const isRead = this.#tools.isSensitive(tenantId, toolName) ?? classes.length > 0;
     if (!isRead) return;
     const { ofRead, ofWrite } = this.#shingler(tenantId);

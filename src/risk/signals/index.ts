@@ -8,6 +8,7 @@ import { massAction } from './mass-action.ts';
 import { mcpDrift } from './mcp-drift.ts';
 import { newDestination } from './new-destination.ts';
 import { opaqueContent } from './opaque-content.ts';
+import { ordersRead } from './orders-read.ts';
 import { privilegeEscalation } from './privilege-escalation.ts';
 import { crossAgent, readThenWrite } from './read-then-write.ts';
 import { semantic } from './semantic.ts';
@@ -28,6 +29,7 @@ export const signalEngines: readonly SignalEngine[] = [
   massAction,
   tokenHarvesting,
   mcpDrift,
+  ordersRead,
   ...semantic,
   externalPrincipal,
   lowTrust,

@@ -36,10 +36,14 @@ const none: readonly never[] = Object.freeze([]);
 export function createSightingLog(onPushedOut?: (sighting: Sighting) => void): SightingLog {
   const all: Sighting[] = [];
   const reads = new ShingleIndex();
-  const shelves = { seen: new Shelf(), reported: new Shelf(), secrets: new Shelf(), created: new Shelf() };
+  const [seen, reported] = [new Shelf(), new Shelf()];
+  const shelves = {
+    ...{ seen, reported, secrets: new Shelf() },
+    ...{ 'principal-created': new Shelf(), orders: new Shelf() },
+  };
   const shelfOf = (sighting: Sighting): Shelf => {
     if (sighting.kind === 'read') return isReported(sighting) ? shelves.reported : shelves.seen;
-    return sighting.kind === 'secrets' ? shelves.secrets : shelves.created;
+    return shelves[sighting.kind];
   };
 
   function forget(gone: Sighting): void {

@@ -61,6 +61,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
       secretsOf('away:abc', 'github-token:-_'),
       createdOf({ operation: "x\n1-1 y\t{' OR 1=1 --\0\u2028", toolName: '__proto__' }),
       createdOf({ operation: '"]}, ✓ é \\', agentId: '', traceId: '' }),
+      { kind: 'orders', ...common() },
     ];
     note(...noted);
     await everywhere(async (node) => t.match(await seen(node), { all: noted, hasReads: false }));
@@ -70,7 +71,7 @@ export const sightings: SuitePart = async (t, { store, hints, ...lab }) => {
       const { all, hasReads } = await seen(node);
       t.same(all, [...noted, ...reads], 'oldest first');
       t.ok(hasReads);
-      t.equal((await seen(node)).all.length, 5, 'as often as it is asked for');
+      t.equal((await seen(node)).all.length, 6, 'as often as it is asked for');
       t.match(await foreign.seen(node), { all: [], hasReads: false }, 'not to another tenant');
     });
   });

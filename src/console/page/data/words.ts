@@ -28,6 +28,7 @@ const sentences: Readonly<Record<string, string>> = {
   EXFILTRATION: 'It asks to send data away',
   DESTRUCTIVE: 'It asks to destroy',
   LATERAL_MOVEMENT: 'It asks to move on to other systems',
+  ORDERS_READ: 'The agent has read an answer with orders to it',
   LOW_TRUST: 'The trust in the agent is low',
   ENCODED_HOST: 'The name of the host carries encoded data',
   BUDGET_EXCEEDED: 'A budget is used up',
