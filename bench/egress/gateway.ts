@@ -43,6 +43,7 @@ export async function startEgressLab(bench: Teardown, cases: readonly EgressCase
   const gateway = await startTestGateway(bench, {
     policyFiles: { 'egress.yaml': policies() },
     config: {
+      detectors: [resolve(import.meta.dirname, 'wallets.yaml')],
       upstream: {
         allow_private: [`${address}/32`],
         ca_files: [upstream.caFile],
@@ -91,7 +92,11 @@ function policies(): string {
         condition: { has_signal: ['EXFILTRATION', 'DESTRUCTIVE'] },
         action: 'REQUIRE_APPROVAL',
       },
-      { rule_id: 'payments', condition: { has_detector: ['payment-card*', 'iban*'] }, action: 'DENY' },
+      {
+        rule_id: 'payments',
+        condition: { has_detector: ['payment-card*', 'iban*', 'wallet-*'] },
+        action: 'DENY',
+      },
     ],
   };
   const pack = readFileSync(
