@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import t, { type Test } from 'tap';
@@ -203,7 +203,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
     server.tell('{"jsonrpc":');
     t.match(await server.heard(({ id }) => id === null), { error: { code: -32700 } });
     t.match(await server.ask(call('noise')), { result: {} });
-    t.match(server.said(), /a line that is no JSON; it was left out/);
+    t.match(server.said(), /a line that is no message; it was left out/);
     server.tell({ jsonrpc: '2.0', method: 'notifications/y', params: { path: 'x/.ssh/y' } });
     t.match(await server.ask(call('last')), { result: {} });
     t.match(server.said(), /postern: Postern does not let the call out/, 'a notification gets no answer');
@@ -248,4 +248,55 @@ t.test('a server that is not there, or has no good name, is said so', async (t) 
   };
   t.match(await ran('files', '--', '/no/such/program'), { code: 1, said: /cannot run \/no\/such\/program/ });
   t.match(await ran('../files', '--', 'true'), { code: 2, said: /a name has 1 to 64 of/ });
+});
+
+/** Runs a command behind the gateway; returns what it answered and said, and how it ended. */
+async function ranServer(
+  t: Test,
+  { controlUrl, key }: Pick<TestGateway, 'controlUrl' | 'key'>,
+  command: readonly string[],
+  input: string,
+) {
+  const env = { ...process.env, POSTERN_URL: controlUrl, POSTERN_KEY: key };
+  const child = spawn('env', posternCommand(['mcp-server', 'run', 'files', '--', ...command]), { env });
+  t.teardown(() => void child.kill('SIGKILL'));
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const [code, ...texts] = await Promise.all([
+    once(child, 'exit').then(([it]) => it as number | null),
+    ...[child.stdout, child.stderr].map(async (it) => (await it.toArray()).join('')),
+  ]);
+  return { code, said: texts.join('') };
+}
+
+t.test('what a server may take for a message is judged as one, or does not pass', async (t) => {
+  const gateway = await startTestGateway(t);
+  const run = '"method":"tools/call","params":{"name":"run","arguments":{}}';
+  const lines = [
+    `{"id":1,${run}}`,
+    `{"jsonrpc":2.0,"id":1,${run}}`,
+    `{"jsonrpc":"2.0","id":1,"Method":"tools/call","Params":{"name":"run"}}`,
+    `{"jsonrpc":"2.0","id":{"a":1},${run}}`,
+    `{"jsonrpc":"2.0","id":"${'x'.repeat(257)}",${run}}`,
+    `[{"jsonrpc":"2.0","id":1,"method":"ping"},{"id":1,${run}}]`,
+  ];
+  const { code, said } = await ranServer(t, gateway, ['cat'], `${lines.join('\n')}\n`);
+  const refused = '{"jsonrpc":"2.0","id":null,"error":{"code":-32700,';
+  t.same({ code, refused: said.split(refused).length - 1 }, { code: 0, refused: lines.length });
+  t.notMatch(said, 'tools/call', 'nothing has come back from the server');
+  const within = `{"jsonrpc":"2.0","method":"notifications/x","params":\r{"jsonrpc":"2.0","id":1,${run}}\r}`;
+  const passed = await ranServer(t, gateway, ['cat'], `${within}\n`);
+  t.equal(passed.said, `${within.replaceAll('\r', ' ')}\n`, 'a message has no line in it');
+});
+
+t.test('the exit code is that of the server, whatever it leaves unread or behind', async (t) => {
+  const gateway = await startTestGateway(t);
+  const long = `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"${'a b '.repeat(50_000)}"}}\n`;
+  const unread = await ranServer(t, gateway, ['sh', '-c', 'read one; exit 3'], long);
+  t.same(unread, { code: 3, said: '' });
+  const said = '{"jsonrpc":"2.0","method":"notifications/y"}';
+  const script = `sleep 600 2>/dev/null & echo $! > ${gateway.dir}/pid; echo '${said}'; exit 4`;
+  const left = await ranServer(t, gateway, ['sh', '-c', script], '');
+  t.same(left, { code: 4, said: `${said}\n` });
+  process.kill(Number(readFileSync(join(gateway.dir, 'pid'), 'utf8')));
 });

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { constants } from 'node:os';
 import type { Readable, Writable } from 'node:stream';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { note, printable } from '../output.ts';
 import type { McpJudge, Refusal } from './mcp-judge.ts';
 
@@ -9,6 +9,10 @@ import type { McpJudge, Refusal } from './mcp-judge.ts';
 export const messageBytesMax = 16 * 1024 * 1024;
 /** Bound on the requests whose answers are waited for; the oldest are forgotten. */
 const openRequestsMax = 1024;
+/** Bound on the characters of an id, which is kept until its answer comes. */
+const idLengthMax = 256;
+/** Time without a line after which a server that has ended has said all. */
+const lastLinesMs = 500;
 /** JSON-RPC 2.0, 5.1: the text is no message; and a code of the range that is left to servers. */
 const parseError = -32_700;
 const refusedError = -32_001;
@@ -41,23 +45,43 @@ export async function runMcpServer(command: readonly string[], ends: Ends): Prom
   });
   // A server that has ended takes nothing any more; its exit code says how it ended.
   server.stdin.on('error', () => server.stdin.destroy());
-  const forward = (signal: NodeJS.Signals): void => void server.kill(signal);
+  const given = Promise.withResolvers<void>();
+  const forward = (signal: NodeJS.Signals): void => {
+    if (!server.kill(signal)) given.resolve();
+  };
   for (const signal of signals) process.on(signal, forward);
   const bridge = new Bridge(ends, server.stdin);
+  let taken = 0;
+  let judging: Promise<void> | undefined;
   const toServer = passOn(ends.input, (line) => bridge.toServer(line));
-  const toClient = passOn(server.stdout, (line) => bridge.toClient(line));
-  /** Settles where reading fails; a client that has said its last word still waits for answers. */
-  const broken = toServer.then(() => {
-    server.stdin.end();
-    return new Promise<never>(() => undefined);
+  const toClient = passOn(server.stdout, (line) => {
+    taken += 1;
+    judging = bridge.toClient(line);
+    return judging;
+  });
+  /** Programs that the server has left behind may hold its output open for ever. */
+  const isQuiet = ended.then(async () => {
+    for (let before = -1; before !== taken; ) {
+      before = taken;
+      await judging;
+      await sleep(lastLinesMs, undefined, { ref: false });
+    }
+  });
+  /** Rejects where an end fails; a client that has said its last word still waits for answers. */
+  const broken = new Promise<never>((_, failed) => {
+    ends.output.on('error', failed);
+    toServer.then(() => server.stdin.end(), failed);
   });
   try {
-    const [code] = await Promise.race([Promise.all([ended, toClient]), broken]);
+    const said = Promise.race([toClient, isQuiet, given.promise]);
+    const [code] = await Promise.race([Promise.all([ended, said]), broken]);
     return code;
   } finally {
     for (const signal of signals) process.off(signal, forward);
     server.kill();
-    ends.input.destroy();
+    // Not even a server that ignores the signal keeps this process.
+    server.unref();
+    for (const end of [server.stdin, server.stdout, ends.input]) end.destroy();
   }
 }
 
@@ -88,7 +112,7 @@ class Bridge {
       return this.#refuse(
         this.#client,
         null,
-        { message: 'Postern: the message is no JSON.', data: {} },
+        { message: 'Postern: the line is no message of JSON-RPC 2.0.', data: {} },
         parseError,
       );
     const { id, method } = message;
@@ -100,6 +124,8 @@ class Bridge {
       },
     );
     if ('text' in judged) return write(this.#server, judged.text);
+    // A server whose request is not answered would wait for ever.
+    if (id !== undefined && method === undefined) await this.#refuse(this.#server, id, judged.refusal);
     // A notification gets no answer (JSON-RPC 2.0, 4.1), so whoever runs the server is told.
     if (id === undefined || method === undefined)
       return note(`postern: ${printable(judged.refusal.message)}`);
@@ -111,7 +137,7 @@ class Bridge {
     const text = line.toString();
     const message = parsed(text);
     if (message === undefined)
-      return note('postern: the server wrote a line that is no JSON; it was left out.');
+      return note('postern: the server wrote a line that is no message; it was left out.');
     const { id, method } = message;
     const isAnswer = id !== undefined && method === undefined;
     const key = JSON.stringify(id);
@@ -134,21 +160,38 @@ class Bridge {
   }
 }
 
-/** Returns the message; undefined for a text that is none. A batch has neither id nor method of its own. */
+/**
+ * Returns the message; undefined for a text that is none of JSON-RPC 2.0. Some servers do without a version,
+ * but the gateway tells messages by it. A batch has neither id nor method of its own.
+ */
 function parsed(text: string): Message | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (Array.isArray(value) ? {} : value) : undefined;
+    if (Array.isArray(value)) return value.every(isMessage) ? {} : undefined;
+    return isMessage(value) ? value : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Writes a message on a line of its own, and waits until there is room for the next one. */
+function isMessage(value: unknown): value is Message {
+  if (typeof value !== 'object' || value === null) return false;
+  const { jsonrpc, id, method }: Message & { readonly jsonrpc?: unknown } = value;
+  if (jsonrpc !== '2.0' || !isId(id)) return false;
+  if (method !== undefined) return typeof method === 'string';
+  return id !== undefined && ('result' in value || 'error' in value);
+}
+
+const isId = (id: unknown): boolean =>
+  typeof id === 'string' ? id.length <= idLengthMax : typeof id === 'number' || (id ?? null) === null;
+
+/**
+ * Writes a message on a line of its own, and waits until it is on its way or cannot be. Some readers end a
+ * line at a carriage return, and would find another message behind it.
+ */
 async function write(to: Writable, text: string): Promise<void> {
   if (to.destroyed || to.writableEnded) return;
-  if (!to.write(`${text.replaceAll('\n', ' ')}\n`))
-    await Promise.race([once(to, 'drain'), once(to, 'close')]);
+  await new Promise<void>((done) => to.write(`${text.replaceAll(/[\r\n]/g, ' ')}\n`, () => done()));
 }
 
 async function* linesOf(from: Readable): AsyncGenerator<Buffer> {
