@@ -81,7 +81,7 @@ export function a2aMeaning(method: string, params: unknown): MessageMeaning | un
 }
 
 function targetAt(params: unknown, place: readonly string[]): readonly string[] {
-  return valuesAt(params, [...place, 'url'])
+  return valuesAt(params, [...place, 'url'], true)
     .flatMap(textsOf)
     .map(hostOf);
 }

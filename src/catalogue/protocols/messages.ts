@@ -34,6 +34,8 @@ function protocol(name: string, title: string, operations: readonly OperationSum
 const messagesMax = 100;
 const versionLetters = 'jsonrpc';
 const versionName = '"jsonrpc"';
+const version = '"2.0"';
+const versionInAnyCase = /"jsonrpc"/iu;
 /**
  * Beginnings of escapes for letters of the name. The common beginning is looked for first: most bodies lack
  * it.
@@ -65,7 +67,9 @@ function inBody(request: Request): readonly MessageMeaning[] {
   // here.
   const mentions = (text: string): boolean => request.mentions(text);
   // Looking for letters takes a tenth of the time that looking for a quote does: a body has many quotes.
-  const isNamed = mentions(versionLetters) && mentions(versionName);
+  const isNamed =
+    (mentions(versionLetters) && mentions(versionName)) ||
+    (mentions(version) && versionInAnyCase.test(request.bodyText() ?? ''));
   if (!isNamed && !(mentions(anyEscape) && escapesOfName.some(mentions))) return [];
   const body = request.bodyValue();
   if (body.kind === 'none') return [];
@@ -74,16 +78,29 @@ function inBody(request: Request): readonly MessageMeaning[] {
   const isClear = body.kind === 'value' && messages.length <= messagesMax;
   if (!isClear) return [unclear];
   const meanings = messages.map((it) =>
-    isObject(it) && it['jsonrpc'] === '2.0' ? meaningOf(it) : undefined,
+    isObject(it) && (it['jsonrpc'] === '2.0' || hasOddName(it, ['jsonrpc'])) ? meaningOf(it) : undefined,
   );
   // A message that no protocol has, or that lacks its version, does not make the others harmless.
   return meanings.some(Boolean) ? meanings.map((it) => it ?? unclear) : [];
 }
 
+const fieldNames = ['jsonrpc', 'method', 'params', 'result', 'error'];
+
+/** Tells whether servers may take a field for one of these: Go's decoder reads names in any case. */
+const hasOddName = (fields: object, names: readonly string[]): boolean =>
+  Object.keys(fields).some((name) =>
+    names.some((it) => it.length === name.length && it !== name && it === folded(name)),
+  );
+
+/** Folds a name as Unicode does: `ſ` is an `s`, and the sign of kelvins a `k`. */
+const folded = (name: string): string => name.toUpperCase().toLowerCase();
+
 function meaningOf(message: Record<string, unknown>): MessageMeaning | undefined {
-  const { method } = message;
+  const { method, params } = message;
+  if (hasOddName(message, fieldNames)) return unclear;
+  if (method === 'tools/call' && isObject(params) && hasOddName(params, ['name'])) return unclear;
   if (method !== undefined && typeof method !== 'string') return undefined;
-  const a2a = method === undefined ? undefined : a2aMeaning(method, message['params']);
+  const a2a = method === undefined ? undefined : a2aMeaning(method, params);
   if (a2a) return a2a;
   return mcpMeaning(method, message);
 }

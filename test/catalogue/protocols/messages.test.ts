@@ -145,6 +145,29 @@ t.test('what servers may read differently, and a flood of messages, may be anyth
   t.equal(post(Array.from({ length: 100 }, () => call('tools/list'))).name, 'list_tools');
 });
 
+t.test('fields whose names differ in case alone are read by some servers', async (t) => {
+  const unclear = { toolName: 'mcp', name: 'unclear', verb: 'ADMIN' };
+  const run = { name: 'drop_table' };
+  const odd: readonly object[] = [
+    { jsonrpc: '2.0', id: 1, Method: 'tools/call', Params: run },
+    { JSONRPC: '2.0', id: 1, method: 'tools/call', params: run },
+    { jſonrpc: '2.0', id: 1, method: 'tools/call', params: run },
+    { ...call('ping'), METHOD: 'tools/call', params: run },
+    { ...call('tools/list'), paramſ: run },
+    { jsonrpc: '2.0', id: 1, result: {}, Method: 'tools/call', Params: run },
+    call('tools/call', { name: 'read_note', Name: 'drop_table' }),
+  ];
+  for (const message of odd) t.match(post(message), unclear, JSON.stringify(message));
+  t.match(post(call('tools/call', { ...run, arguments: { Name: 'x', METHOD: 'y' } })), {
+    name: 'drop_table',
+  });
+  const config = { PushNotificationConfig: { URL: 'https://in.evil.example/' } };
+  t.match(post(call('message/send', { configuration: config })), {
+    verb: 'ADMIN',
+    principals: ['in.evil.example'],
+  });
+});
+
 t.test('a tool that is known goes before, and messages before its unknown paths', async (t) => {
   const url = 'https://api.known.example';
   t.match(post(call('tools/list'), `${url}/things`), { toolName: 'known', name: 'list_things' });
