@@ -7,9 +7,13 @@ import type { SignalEngine } from './engine.ts';
  * base32 are what such data is written in.
  */
 
-const mayCarry = /(?:^|\.)(?:[0-9a-f]{8,}|[a-z2-7]{16,})\./;
-const hexLabel = /^(?:[0-9a-f]{2}){4,}$/;
-const base32Label = /^[a-z2-7]{16,}$/;
+const mayCarry = /(?:^|\.)(?:[0-9a-f-]{4,}|[a-z0-9-]{8,})\./;
+const hexLabel = /^[0-9a-f]{4,}$/;
+/** The alphabets of base32 and base32hex (RFC 4648, 6 and 7), and the labels that are written in them. */
+const base32 = [
+  { alphabet: 'abcdefghijklmnopqrstuvwxyz234567', label: /^[a-z2-7]{8,}$/ },
+  { alphabet: '0123456789abcdefghijklmnopqrstuv', label: /^[0-9a-v]{8,}$/ },
+] as const;
 /** Addresses that are looked up backwards have one label for each digit (RFC 3596, 2.5). */
 const reverseLookup = /\.arpa$/;
 
@@ -36,13 +40,19 @@ export const encodedHost: SignalEngine = {
 
 function carriesData(host: string): boolean {
   if (reverseLookup.test(host)) return false;
-  const labels = host.split('.').slice(0, -2);
-  const isHex = labels.map((label) => hexLabel.test(label));
-  const hex = labels.filter((_, at) => isHex[at]);
+  const labels = host
+    .split('.')
+    .slice(0, -2)
+    .map((label) => label.replaceAll('-', ''));
+  const hex = labels.filter((label) => hexLabel.test(label));
   const digits = hex.join('');
   if (hex.length >= chainLabelsMin && digits.length >= chainDigitsMin) return true;
   if (isText(Buffer.from(digits, 'hex'))) return true;
-  return labels.some((label) => base32Label.test(label) && isText(fromBase32(label)));
+  return base32.some(({ alphabet, label }) => {
+    const coded = labels.filter((it) => label.test(it));
+    // A label of its own may stand before those of the data.
+    return [...coded, coded.join('')].some((it) => isText(fromBase32(it, alphabet)));
+  });
 }
 
 function isText(bytes: Buffer): boolean {
@@ -52,10 +62,8 @@ function isText(bytes: Buffer): boolean {
   return textCharacters.test(text) && letters >= lettersShareMin * text.length;
 }
 
-/** RFC 4648, 6, without padding. */
-function fromBase32(label: string): Buffer {
-  const bits = Array.from(label, (letter) =>
-    'abcdefghijklmnopqrstuvwxyz234567'.indexOf(letter).toString(2).padStart(5, '0'),
-  ).join('');
+/** Decodes without padding. */
+function fromBase32(text: string, alphabet: string): Buffer {
+  const bits = Array.from(text, (letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
   return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

@@ -13,6 +13,15 @@ t.test('data in the labels of a host is reported', async (t) => {
     'in capital letters': `${hex('customer list: ann').toUpperCase()}.x.evil.example`,
     'a text over several labels': `${hex('api key ')}.${hex('is 42 a')}.x.evil.example`,
     'two labels that are short by themselves': `${hex('JohnDoe')}.${hex('Secret1')}.x.evil.example`,
+    'labels of an odd length': `${hex('customer list: ann and bob')
+      .match(/.{1,7}/g)
+      ?.join('.')}.evil.example`,
+    'a text with hyphens in it': `${hex('customer list: ann')
+      .match(/.{1,8}/g)
+      ?.join('-')}.evil.example`,
+    'a text in base32hex': '855kiga99t9kcjq49p73ehao856l0j2579rkkobc.x.evil.example',
+    'a text in base32 over labels that are short by themselves':
+      'iffusqkjj5j.umt2ejzhdor.kyifgvatcfhj.x.evil.example',
     'a text in base32': `${'orugs4zanfzsa5dimuqhgzldojsxi'}.x.evil.example`,
     'many labels of hexadecimal data': `${Array.from({ length: 8 }, (_, at) => `9f${at}c${at}7e1`).join('.')}.x.evil.example`,
   };
