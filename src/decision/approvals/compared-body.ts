@@ -5,6 +5,8 @@ import { bodyValue } from '../facts/body.ts';
 
 /** Places in a message of JSON-RPC that every client makes anew for each try (MCP 2025-06-18, Progress). */
 const anew: ReadonlySet<string> = new Set(['id', 'params._meta.progressToken']);
+/** The fields of a message (JSON-RPC 2.0, 4 and 5). What has others may be for an API where `id` is an argument. */
+const fields: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
 /** A UUID in quotes has 38 bytes; more would carry something along. */
 const idBytesMax = 40;
 
@@ -23,7 +25,10 @@ export function comparedBody(call: AssessedCall<TenantConfig>): Buffer {
   return withoutIds(body);
 }
 
-/** Returns JSON without the values of the places in `anew`, where those are short texts or numbers. */
+/**
+ * Returns a message without the values of the places in `anew`, where those are short texts or numbers. Other
+ * JSON is returned as it is.
+ */
 export function withoutIds(json: Buffer): Buffer {
   const tokens = new JsonTokens(json);
   const kept: Buffer[] = [];
@@ -35,8 +40,10 @@ export function withoutIds(json: Buffer): Buffer {
     if (kind === '{' || kind === '[') path.push(kind === '[' ? '[]' : name);
     else if (kind === '}' || kind === ']') path.pop();
     else if (kind === ':') isName = false;
-    else if (kind === 'string' && isName) name = spellJsonString(json, tokens.start, tokens.end);
-    else if (kind !== ',' && isShort(tokens) && anew.has([...path.slice(1), name].join('.'))) {
+    else if (kind === 'string' && isName) {
+      name = spellJsonString(json, tokens.start, tokens.end);
+      if (path.length === 1 && !fields.has(name)) return json;
+    } else if (kind !== ',' && isShort(tokens) && anew.has([...path.slice(1), name].join('.'))) {
       kept.push(json.subarray(from, tokens.start));
       from = tokens.end;
     }

@@ -31,6 +31,8 @@ t.test('the ids of a message are left out, and nothing else', async (t) => {
   for (const [json, left] of messages) t.equal(compared(json), left, json);
   const whole = [
     '{"params":{"id":7}}',
+    '{"jsonrpc":"2.0","method":"tools/call","id":"of-ann","amount":5}',
+    '{"jsonrpc":"2.0","id":7,"params._meta.progressToken":8}',
     '{"params":{"arguments":{"progressToken":3}}}',
     '{"params":{"x":{"_meta":{"progressToken":3}}}}',
     '{"params":[{"_meta":{"progressToken":3}}]}',
