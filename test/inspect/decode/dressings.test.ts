@@ -335,6 +335,15 @@ t.test('lines that give values to names stay apart, and a cut value of that leng
   t.ok(joined('PGUSER=nextauth\nPGPASSWORD=nextauth\nPGa8Kd02mQz7Lw4xTb9\nQ1w2E3r4T5y6U7i8O9p\n'));
 });
 
+t.test('a value that is cut into lines of one length goes on behind the line with its name', async (t) => {
+  const joined = (source: string): boolean =>
+    decodeViews(Buffer.from(source), bounds).views.some(({ bytes }) =>
+      bytes.includes('TOKEN=abCd1efGh2ijKl3'),
+    );
+  t.ok(joined('HOST=vpvrk\nTOKEN=abCd1\nefGh2ijKl3m\nnoPq4'));
+  t.ok(joined('env: |\n  TOKEN=abCd1\n  efGh2ijKl3m\n  noPq4'));
+});
+
 const german = 'Größe, Fuß und Übermaß; '.repeat(8);
 const unmarked: readonly (readonly [name: string, bytes: Buffer, isOpaque: boolean])[] = [
   ['bytes as good as random', noise(200), true],

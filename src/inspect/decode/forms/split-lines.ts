@@ -19,7 +19,7 @@ const isSpacedToken = byteSet(`${digits}${lowerCase}${upperCase}+/=-_. @`);
 const quote = 0x22;
 const space = 0x20;
 
-/** Matches a line that gives a value to a name, and so does not go on from the line before. */
+/** Matches a line that gives a value to a name. Where the next one does, too, neither goes on from another. */
 const assignment = /^[A-Za-z_]\w{2,38}=[^=]/;
 
 /**
@@ -93,7 +93,8 @@ function equalLines(bytes: Buffer, first: Span, second: Span, budget: DecodeBudg
   const length = second.start - first.end;
   if (length < lengthMin || length > lengthMax) return undefined;
   if (!isMadeOf(isSpacedToken, bytes, first.end, length)) return undefined;
-  if (assignment.test(bytes.toString('latin1', first.end, second.start))) return undefined;
+  if ([first.end, second.end].every((at) => assignment.test(bytes.toString('latin1', at, at + length))))
+    return undefined;
   const before = firstLine(bytes, first.start, length);
   const alphabet = before === undefined ? isToken : isSpacedToken;
   if (!isMadeOf(alphabet, bytes, first.end, length) || beginsAlike(bytes, first.end, second.end))
