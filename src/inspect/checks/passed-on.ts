@@ -26,7 +26,7 @@ const mixedLengthMin = 8;
 const digitForLetter = /^[A-Z](?=[a-z\d]{5})[a-z]{1,6}[01347][a-z]{1,8}[-_.!][A-Za-z]/;
 /** Matches the words with a number that tests and manuals have for a password: `password123`. */
 const namedNumber =
-  /^#[\da-f]{3,8}$|^@[a-z][\w-]*$|^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
+  /^#[\da-f]{3,8}$|^(?:[a-z]+\d{0,2}[-_./:])+[a-z\d]*$|^(?:\d{1,4}x)+\d{1,4}$|[/\\()<>]|[a-z]\.[a-z]/i;
 /** Matches the words with a number that tests and manuals have for a password: `password123`. */
 const knownWord =
   /^(?:my)?(?:pass(?:word|wd)?|test|user|admin|secret|example|demo|hello|abc|qwerty|foo|bar|token|key|value)[-_]?\d{1,4}!?$/i;
