@@ -289,6 +289,14 @@ t.test('what a server may take for a message is judged as one, or does not pass'
   t.equal(passed.said, `${within.replaceAll('\r', ' ')}\n`, 'a message has no line in it');
 });
 
+t.test('the id of an answer to nobody gives no orders', async (t) => {
+  const gateway = await startTestGateway(t);
+  const answer = JSON.stringify({ jsonrpc: '2.0', id: order, result: {} });
+  const { said } = await ranServer(t, gateway, ['printf', '%s\\n', answer], '');
+  t.match(said, /it gives orders to the agent/);
+  t.notMatch(said, 'in.evil.example');
+});
+
 t.test('the exit code is that of the server, whatever it leaves unread or behind', async (t) => {
   const gateway = await startTestGateway(t);
   const long = `{"jsonrpc":"2.0","method":"notifications/x","params":{"text":"${'a b '.repeat(50_000)}"}}\n`;

@@ -141,12 +141,14 @@ class Bridge {
     const { id, method } = message;
     const isAnswer = id !== undefined && method === undefined;
     const key = JSON.stringify(id);
-    const judged = await this.#judge.incoming(text, isAnswer ? this.#traces.get(key) : undefined);
+    const traceId = isAnswer ? this.#traces.get(key) : undefined;
+    const judged = await this.#judge.incoming(text, traceId);
     if (isAnswer) this.#traces.delete(key);
     if ('text' in judged) return write(this.#client, judged.text);
-    if (isAnswer) return this.#refuse(this.#client, id, judged.refusal);
+    // The id of an answer that nobody waits for may give the orders itself.
+    if (traceId !== undefined) return this.#refuse(this.#client, id, judged.refusal);
     // A request of the server is answered, or it would wait for ever.
-    if (id !== undefined) await this.#refuse(this.#server, id, judged.refusal);
+    if (id !== undefined && !isAnswer) await this.#refuse(this.#server, id, judged.refusal);
     note(`postern: ${printable(judged.refusal.message)}`);
   }
 
