@@ -123,7 +123,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
     t.match(denied, {
       id: count,
       error: {
-        code: -32001,
+        code: -32003,
         message: /^Postern does not let the call out\. /,
         data: { decision: 'DENY', trace_id: String, reason_codes: ['SENSITIVE_PATH'] },
       },
@@ -142,7 +142,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
   await t.test('a call that is held goes out once somebody has approved it', async (t) => {
     const held = call('this needs somebody');
     const { error } = await server.ask(held);
-    t.match(error, { code: -32001, message: /postern approval approve/, data: { approval_id: String } });
+    t.match(error, { code: -32003, message: /postern approval approve/, data: { approval_id: String } });
     const path = `/v1/approvals/${error.data.approval_id}/decision`;
     const approved = await gateway.api(
       'POST',
@@ -157,7 +157,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
       again,
       'the id of a message is no part of what was approved',
     );
-    t.match(await server.ask({ ...held, id: ++count }), { error: { code: -32001 } }, 'it was for once');
+    t.match(await server.ask({ ...held, id: ++count }), { error: { code: -32003 } }, 'it was for once');
   });
 
   await t.test('an answer that gives orders is withheld', async (t) => {
@@ -166,7 +166,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
       { id, error },
       {
         id: count,
-        error: { code: -32001, message: /it gives orders/, data: { reason_codes: ['PROMPT_INJECTION'] } },
+        error: { code: -32003, message: /it gives orders/, data: { reason_codes: ['PROMPT_INJECTION'] } },
       },
     );
     const trace = await gateway.api('GET', `/v1/traces/${error.data.trace_id}`);
@@ -196,7 +196,7 @@ t.test('an MCP server of this machine is behind the gateway', async (t) => {
   await t.test('a request of the server is judged as well, and gets the refusal', async (t) => {
     t.match(await server.ask(call('ask')), { result: {} });
     const { params } = await server.heard(({ method }) => method === 'notifications/message');
-    t.match(params.got, { id: 'of-server', error: { code: -32001, message: /it gives orders/ } });
+    t.match(params.got, { id: 'of-server', error: { code: -32003, message: /it gives orders/ } });
   });
 
   await t.test('what is no message is told, and passes to nobody', async (t) => {

@@ -13,9 +13,12 @@ const openRequestsMax = 1024;
 const idLengthMax = 256;
 /** Time without a line after which a server that has ended has said all. */
 const lastLinesMs = 500;
-/** JSON-RPC 2.0, 5.1: the text is no message; and a code of the range that is left to servers. */
+/**
+ * JSON-RPC 2.0, 5.1: the text is no message; and a code of the range that is left to servers. SDKs of MCP have
+ * -32000 to -32002 for a closed connection, a time out and a missing resource.
+ */
 const parseError = -32_700;
-const refusedError = -32_001;
+const refusedError = -32_003;
 const newline = 0x0a;
 
 interface Message {
