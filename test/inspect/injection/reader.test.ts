@@ -261,6 +261,7 @@ t.test('texts that only sound so stay below', async (t) => {
     '![status](https://ci.example/badge.svg?branch={branch})',
     '<!-- the AI team owns this page -->',
     'Acting as an appointed representative counts. Maintainers who do not follow or enforce the Code of Conduct in good faith may face repercussions.',
+    'Acting as an appointed representative counts. Maintainers who do not follow the Code of Conduct in good faith may face repercussions.',
     'The user wants me to reply with the single word "ok".\n    method: POST\n    uri: https://api.example/v1/messages',
     'def ignore_previous(instructions): return None',
     '--ignore-previous  drop earlier instructions',
