@@ -2,7 +2,7 @@ import type { Meaning } from '../../core/call.ts';
 
 /*
  * Takes off what a POSIX shell takes off before it runs a command (POSIX.1-2024, Shell Command Language, 2.2
- * and 2.6; `$'…'` since that edition), and what bash does. `r\m`, `r""m`, `{rm,}`, `` `rm` ``, `$'\162m'`,
+ * and 2.6; `$'…'` since that edition), and what bash does. `r\m`, `r""m`, `{rm,}`, `` `echo rm` ``, `$'\162m'`,
  * `rm${IFS:0:1}-rf`, `$(echo $(printf %s rm))`, `v=IFS; rm${!v}-rf` and `x=rm; $x` all run `rm`, and no list of words
  * finds them.
  */
@@ -25,8 +25,9 @@ const expansion =
   /\$(?:\{(!?)([A-Za-z_]\w{0,64}|[@*\d])([:#%/^,=-][^{}\n]{0,32})?\}|([A-Za-z_]\w{0,64}|[@*\d]))/g;
 const slice = /^:\s?(\d{0,2})(?::(\d{1,2}))?$/;
 const fallback = /^:?[=-](.*)$/;
+/** A word alone in backquotes is a program where a command begins and an argument follows; elsewhere, it is Markdown. */
 const substitution =
-  /`(?:(?:echo|printf) )?["']?([\w./-]{1,64})["']?`|\$\((?:echo(?: -[en]{1,2})?|printf|which|command -v)(?: ["']?%[sb]["']?)? ["']?([\w./\\-]{1,64})["']?\)|`(?:true|:)?`|\$\((?:true|:)?\)/g;
+  /(?:`(?:echo|printf) |(?<=(?:^|[;&|(\n"'])\s{0,8})`(?=[\w./-]{1,64}`\s+(?:-\w|[/~])))["']?([\w./-]{1,64})["']?`|\$\((?:echo(?: -[en]{1,2})?|printf|which|command -v)(?: ["']?%[sb]["']?)? ["']?([\w./\\-]{1,64})["']?\)|`(?:true|:)?`|\$\((?:true|:)?\)/g;
 /** Bound on the substitutions within each other. */
 const roundsMax = 8;
 const braces = /\{([\w./-]{0,64}(?:,[\w./-]{0,64}){1,8})\}/g;
@@ -116,10 +117,11 @@ const characterOf = (_: string, hex?: string, unicode?: string, octal?: string):
 
 /** Programs with an argument, by what a call that disguises them is up to. */
 const programs: readonly (readonly [Meaning['category'], RegExp])[] = [
-  ['EXFILTRATION', /\b(?:curl|wget|nc|ncat|scp|rsync)\s+(?:[-/~]|https?:)/gi],
-  ['PRIVILEGE_ESCALATION', /\b(?:sudo|chmod|chown|setcap)\s+[-/~\w]/gi],
-  ['DESTRUCTIVE', /\b(?:rm|dd|shred|mkfs(?:\.\w+)?)\s+(?:[-/~]|if=|of=)/gi],
-  ['EXFILTRATION', /\s\/etc\/(?:shadow|passwd|sudoers)\b/gi],
+  ['EXFILTRATION', /\b(?:curl|wget|nc|ncat|scp|rsync)\s+(?:-[\w-]|[/~]|https?:)/gi],
+  ['PRIVILEGE_ESCALATION', /\bsudo\s+[-/~\w]|\bchmod\s+(?:-\w|[0-7]{3,4}\s|[augo]{0,4}[+=][rwxst])/gi],
+  ['PRIVILEGE_ESCALATION', /\bchown\s+(?:-\w|[\w.-]{0,64}:|[\w.-]{1,64}\s+[./~$])|\bsetcap\s+cap_/gi],
+  ['DESTRUCTIVE', /\b(?:rm|dd|shred|mkfs(?:\.\w+)?)\s+(?:-[\w-]|[/~]|if=|of=)/gi],
+  ['EXFILTRATION', /(?<![\w.])\/etc\/(?:shadow|passwd|sudoers)\b/gi],
 ];
 /** The score of a disguised program: whoever hides what runs has a reason. */
 const disguisedScore = 0.9;

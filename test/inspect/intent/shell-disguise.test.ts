@@ -52,6 +52,7 @@ t.test('a text without disguise is left alone', async (t) => {
     '',
     'rm -rf build',
     'GET /srv/rm -f',
+    'Assign `max` to the `admin` role.',
     'x ^ 2',
   ])
     t.equal(withoutDisguise(text), undefined, text);
@@ -63,9 +64,20 @@ t.test('a program counts where only its disguise hides it', async (t) => {
   t.same(asked('r\\m -rf /srv'), ['DESTRUCTIVE']);
   t.same(asked("cu''rl https://x.example"), ['EXFILTRATION']);
   t.same(asked('ch\\mod 777 /srv'), ['PRIVILEGE_ESCALATION']);
+  t.same(asked('ch\\mod u+s run; ch\\mod 4755 run'), ['PRIVILEGE_ESCALATION']);
+  t.same(asked('ch""own root: run'), ['PRIVILEGE_ESCALATION']);
+  t.same(asked('set""cap cap_setuid+ep run'), ['PRIVILEGE_ESCALATION']);
   t.same(asked(`less \${PWD:0:1}etc\${PWD:0:1}shadow`), ['EXFILTRATION']);
   t.same(asked('rm -rf "$HOME/cache"'), [], 'it is written as it is');
   t.same(asked('Use `curl` or `wget` to fetch "pages".'), [], 'it has no argument');
+  for (const prose of [
+    'As a user with `sudo` permissions, re-`chmod` on each start.',
+    '`curl` - the handle of the transfer',
+    'It asks for the file `/etc/passwd` or "/etc/passwd" here.',
+    "The commands '/bin/chmod' as well as ``chown`` both fail.",
+    'if ( !chown $data->{owner}, $path ) {',
+  ])
+    t.same(asked(prose), [], prose);
 });
 
 t.test('what it makes of a text is bounded', async (t) => {
