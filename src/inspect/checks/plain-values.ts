@@ -128,11 +128,11 @@ const kinds = either([
   /** Matches a commit by its address, as changelogs have it. */
   /^(?:[\w.-]{1,40}\/){0,3}commits?\/(?:[\da-f]{7,10}|[\da-f]{40})$/,
   /** Matches an account of this machine, and a test of pytest: `admin@localhost`, `tests/x.py::Test::test_y`. */
-  /^[\w.+-]{1,64}@localhost$|^(?:[\w.-]{1,64}\/){0,12}[\w.-]{1,64}\.py::[A-Za-z_]\w{0,120}(?:::|\[|$)/,
+  /^[a-z][a-z.+_-]{1,31}@localhost$|^(?:[\w.-]{1,64}\/){0,12}[\w.-]{1,64}\.py::[A-Za-z_]\w{0,120}(?:::|\[|$)/,
   /** Matches a file whose name has its digest, as bundlers write it: `auth/reset-password.3f57449cd3fda817759d.js.map`. */
   /^(?:[\w.-]{1,64}\/){0,8}[\w-]{1,64}\.[\da-f]{8,32}(?:\.chunk)?\.(?:m?js|css)(?:\.map)?$/,
   /** Matches a field of a type of TL that may be missing: `flags.3?true`. */
-  /^[a-z_]{1,16}\.\d{1,2}\?[A-Za-z#]{1,40}(?:<\w{1,40}>)?$/,
+  /^flags\d?\.\d{1,2}\?[A-Za-z#]{1,40}(?:<\w{1,40}>)?$/,
   /** Matches a model by its owner, its name and its size: `Qwen/Qwen3-235B-A22B`. */
   /^[\w-]{2,40}\/[A-Za-z][\w.]{1,40}(?:-[A-Za-z\d.]{1,12}){0,6}-\d{1,4}(?:\.\d)?[bB](?:-[A-Za-z\d.]{1,12}){0,6}$/,
   /** Matches a model of Amazon Bedrock: `anthropic.claude-3-haiku-20240307-v1:0`. */
