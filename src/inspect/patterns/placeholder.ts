@@ -17,8 +17,8 @@ const reference =
 /** Matches one character, or one pair of characters, over and over. */
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
-/** Matches a value whose middle is masked, with too little on either side for a secret: `YjM1MXXXXXXXXXXXXXXXXXXjCg==`. */
-const maskedMiddle = /^[^xX*]{0,12}([xX*])\1{15,}[^xX*]{0,14}$/;
+/** Matches a value whose middle is masked, with less on either side than is masked: `YjM1MXXXXXXXXXXXXXXXXXXXXXXXXXXjCg==`. */
+const maskedMiddle = /^[^xX*]{0,8}([xX*])\1{23,}[^xX*]{0,14}$/;
 /**
  * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated
  * characters, alphabets and signs.
