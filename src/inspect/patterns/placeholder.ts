@@ -18,7 +18,7 @@ const reference =
 const monotone = /^(.{1,2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
 /** Matches a value whose middle is masked, with less on either side than is masked: `YjM1MXXXXXXXXXXXXXXXXXXXXXXXXXXjCg==`. */
-const maskedMiddle = /^[^xX*]{0,8}([xX*])\1{23,}[^xX*]{0,14}$/;
+const maskedMiddle = /^[^xX*]{0,10}([xX*])\1{23,}[^xX*]{0,14}$/;
 /**
  * Matches text that nobody needs to keep secret: the words above, words that stand alone, repeated
  * characters, alphabets and signs.
