@@ -54,7 +54,7 @@ function isWritten(text: string): boolean {
   if (isUtf8Text(text)) return true;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what tells them apart
   if (/[\x00-\x08\x0e-\x1f\x7f]/.test(text)) return false;
-  return text.replace(/[^\xa0-\xff]/g, '').length <= text.length * nonAsciiShareMax;
+  return text.replace(/[^\x80-\xff]/g, '').length <= text.length * nonAsciiShareMax;
 }
 
 /** Matches the quotation marks of printed text, in UTF-8: “secret:2”. */

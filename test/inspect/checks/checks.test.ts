@@ -80,6 +80,7 @@ const table: Partial<Record<CheckName, { yes: readonly string[]; no: readonly st
       'base64.b64decode',
       'connection.credentials[2]',
       'parts[1]',
+      'm9H\x85\x8f\x8d', // bytes of an archive
       'vault:secret/app1',
       '2026-03-04T10:45:02Z',
       '/srv/build/4711/src',
