@@ -20,7 +20,7 @@ import {
 import { judgeByPosture } from './posture.ts';
 import { strictestOpinion } from './strictest-opinion.ts';
 import { shownPart } from './trace/safe-names.ts';
-import { classesIn, thatCount } from './verdict.ts';
+import { classesOf } from './verdict.ts';
 
 interface Judged {
   readonly opinion: Enforceable;
@@ -76,8 +76,7 @@ function opinionOn(
   isDenylisted: (call: AssessedCall<TenantConfig>) => boolean,
 ): Opinion {
   const { tenant, admission, readings } = call;
-  const found = thatCount(call);
-  const classes = classesIn(found);
+  const classes = classesOf(call);
   const { agentStatus } = admission;
   if (agentStatus !== 'active') return denial('AGENT_SUSPENDED', whySuspended[agentStatus]);
   if (isDenylisted(call)) {
@@ -104,7 +103,7 @@ function opinionOn(
   }
   const opinionOnPart = (part?: OperationPart): Opinion => {
     const byPolicy =
-      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, found, part)));
+      rules.ruleCount === 0 ? undefined : rules.decide(given(new CallFacts(call, classes, part)));
     if (byPolicy?.action) return opinionOfPolicy(byPolicy);
     return opinionOfPosture(judgeByPosture(call.risk, classes, tenant.posture), byPolicy);
   };

@@ -82,6 +82,5 @@ export const classesOf = (call: Pick<InspectedCall, 'findings'>): DataClass[] =>
 export const thatCount = ({ findings }: Pick<InspectedCall, 'findings'>): readonly Finding[] =>
   findings.length === 0 ? nothing : findings.filter(counts);
 
-/** Returns the classes of findings, in their fixed order. */
-export const classesIn = (found: readonly Finding[]): DataClass[] =>
+const classesIn = (found: readonly Finding[]): DataClass[] =>
   found.length === 0 ? [] : dataClasses.filter((name) => found.some((it) => it.class === name));

@@ -142,9 +142,10 @@ export function readBody(job: BodyJob, tools: ReadingTools, bounds: ReadBounds):
     injection = Math.max(injection, injections.read(text, bounds.isOver).score);
   const asked: Meaning[] = [];
   for (const text of told) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of asking) asked.push(...meanings.read(text, bounds.isOver));
-  for (const text of job.isForAgents ? asking : [])
-    asked.push(...askedInDisguise(text.toString(), meanings, bounds.isOver));
+  for (const text of asking) {
+    asked.push(...meanings.read(text, bounds.isOver));
+    if (job.isForAgents) asked.push(...askedInDisguise(text.toString(), meanings, bounds.isOver));
+  }
   return {
     findings,
     opaque,

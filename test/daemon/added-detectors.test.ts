@@ -7,6 +7,7 @@ import { loadAddedDetectors } from '../../src/daemon/start/loaded.ts';
 import { loadWithFiles } from '../../src/daemon/workers/crew.ts';
 import { filesTaken } from '../../src/daemon/workers/taken-files.ts';
 import { detectorsOf } from '../../src/tenants/added-detectors.ts';
+import { customer } from '../support/added-detectors.ts';
 import {
   agentId,
   type GatewaySetup,
@@ -22,11 +23,6 @@ const tenant = (id: string, fields: object = {}) => ({
   posture: { secrets: 'SANITIZE', pii: 'SANITIZE' },
   ...fields,
 });
-const customer = `id: acme-customer
-class: PII
-pattern: 'ACME-[0-9]{8}(?![0-9])'
-examples: { match: ['customer ACME-12345678'], pass: ['ACME-1234567'] }
-`;
 const token = `id: acme-token
 class: SECRETS
 pattern: 'acme_live_[0-9a-f]{32}(?![0-9a-f])'

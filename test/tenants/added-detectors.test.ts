@@ -3,6 +3,7 @@ import t from 'tap';
 import { ConfigError, validateConfig } from '../../src/config/load.ts';
 import { addedMax, detectorsOf, parseAddedDetectors } from '../../src/tenants/added-detectors.ts';
 import { createEngines } from '../../src/tenants/engines.ts';
+import { customer } from '../support/added-detectors.ts';
 import { detectors } from '../support/detectors.ts';
 
 const file = '/etc/postern/detectors/acme.yaml';
@@ -11,11 +12,6 @@ const added = (...texts: readonly string[]) =>
     texts.map((text, at) => ({ file: at === 0 ? file : `/other/${at}.yaml`, text })),
     '/etc/postern/postern.yaml',
   );
-const customer = `id: acme-customer
-class: PII
-pattern: 'ACME-[0-9]{8}(?![0-9])'
-examples: { match: ['customer ACME-12345678'], pass: ['ACME-1234567'] }
-`;
 const token = `id: acme-token
 class: SECRETS
 pattern: '(?:acme|rr)_(?:live|test)_[0-9a-f]{32}(?![0-9a-f])'

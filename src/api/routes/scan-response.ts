@@ -6,7 +6,7 @@ import { parseTarget } from '../../core/target.ts';
 import { findingsOf } from '../../decision/answers/answer-findings.ts';
 import type { SeenAnswer } from '../../decision/answers/answer-memory.ts';
 import { toResponseScan } from '../../decision/answers/response-scan.ts';
-import { serverOrigin } from '../../decision/facts/mcp-call.ts';
+import { pipedServerName, serverOrigin } from '../../decision/facts/mcp-call.ts';
 import type { ShownDrift } from '../../decision/facts/tool-memory.ts';
 import type { Gate } from '../../decision/gate.ts';
 import type { Trace } from '../../decision/simulation/call-of-trace.ts';
@@ -127,8 +127,7 @@ interface OwnCall extends Pick<SeenAnswer, 'agentId' | 'toolName'> {
   readonly url: string;
 }
 
-/** A server that speaks over standard input and output, as `postern mcp-server run` names it. */
-const pipedServer = /^mcp:\/\/[a-z][a-z0-9-]{0,63}\//;
+const pipedServer = new RegExp(`^mcp://${pipedServerName}/`);
 
 /**
  * Returns what is new about the tools that a server over pipes has listed; undefined where nothing is. Nobody

@@ -7,7 +7,6 @@ interface AcceptOptions extends CommonOptions {
   readonly tool?: readonly string[];
 }
 
-const serverName = /^[a-z][a-z0-9-]{0,63}$/;
 const named = { path: '/v1/mcp-servers', field: 'server_id', noun: 'MCP server' };
 const columns = ['server_id', 'origin', 'tools', 'concerns', 'seen_at'];
 
@@ -36,7 +35,9 @@ export function addMcpServer(program: Command): void {
     .action(
       asks(
         async ({ client, operands: [name = '', ...words], misused }) => {
-          if (!serverName.test(name)) misused('a name has 1 to 64 of a-z 0-9 - and begins with a letter.');
+          const { pipedServerName } = await import('../../decision/facts/mcp-call.ts');
+          if (!new RegExp(`^${pipedServerName}$`).test(name))
+            misused('a name has 1 to 64 of a-z 0-9 - and begins with a letter.');
           const { createMcpJudge } = await import('../programs/mcp-judge.ts');
           const { runMcpServer } = await import('../programs/mcp-stdio.ts');
           const { ownEnvironment } = await import('../programs/own-environment.ts');

@@ -1,6 +1,5 @@
 import { cannotBeRead } from '../../config/checks/references.ts';
 import { ConfigError, type Files } from '../../config/load.ts';
-
 import type { Config } from '../../config/schema.ts';
 import type { DetectorText } from '../../tenants/added-detectors.ts';
 

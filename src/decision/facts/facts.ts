@@ -4,7 +4,7 @@ import type {
   AssessedCall,
   BodyValue,
   ContentClass,
-  Finding,
+  DataClass,
   Operation,
   OperationPart,
   OwnAgent,
@@ -15,7 +15,7 @@ import type { BodyFacts, Facts } from '../../policy/index.ts';
 import { isVolumeBurst } from '../../risk/signals/volume-burst.ts';
 import { isExternal } from '../../tenants/external.ts';
 import { toRequest } from '../request.ts';
-import { classesIn } from '../verdict.ts';
+import { thatCount } from '../verdict.ts';
 import { bodyFields, mayHideNames } from './body.ts';
 
 class CallBody implements BodyFacts {
@@ -66,8 +66,6 @@ export class CallFacts implements Facts {
   readonly ownAgent: OwnAgent;
   readonly nowMs: number;
   readonly classes: readonly ContentClass[];
-  readonly detectors: readonly string[];
-  readonly signals: readonly SignalName[];
   readonly riskScore: number;
   readonly body: BodyFacts;
   readonly isNewDestination: boolean;
@@ -76,8 +74,8 @@ export class CallFacts implements Facts {
   readonly trustScore: number;
   readonly #call: AssessedCall<TenantConfig>;
 
-  /** `found` are the findings that count. Takes the facts of one `part` of the call, where it has several. */
-  constructor(call: AssessedCall<TenantConfig>, found: readonly Finding[], part?: OperationPart) {
+  /** Takes the facts of one `part` of the call, where it has several. */
+  constructor(call: AssessedCall<TenantConfig>, classes: readonly DataClass[], part?: OperationPart) {
     const { received, identity, history, inspection } = call;
     this.envName = identity.envName;
     this.operation = part?.operation ?? call.operation;
@@ -88,10 +86,7 @@ export class CallFacts implements Facts {
     this.runtimeType = received.claimed.runtimeType;
     this.ownAgent = identity.ownAgent;
     this.nowMs = call.receivedAtMs;
-    const classes = classesIn(found);
     this.classes = inspection.opaque.length === 0 ? classes : [...classes, 'OPAQUE_CONTENT'];
-    this.detectors = found.map(({ kind }) => kind);
-    this.signals = call.signals.map(({ name }) => name);
     this.riskScore = call.risk.score;
     this.body = new CallBody(call, part);
     this.isNewDestination = history.isNewDestination;
@@ -99,6 +94,14 @@ export class CallFacts implements Facts {
     this.trustScore = history.trustScore;
     this.threatIntelMatch = call.evidence.threats.length > 0;
     this.#call = call;
+  }
+
+  get detectors(): readonly string[] {
+    return thatCount(this.#call).map(({ kind }) => kind);
+  }
+
+  get signals(): readonly SignalName[] {
+    return this.#call.signals.map(({ name }) => name);
   }
 
   get isExternalPrincipal(): boolean {

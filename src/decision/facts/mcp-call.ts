@@ -5,6 +5,12 @@ import { bodyValue } from './body.ts';
 
 /* The catalogue's classification of a call, in the terms of the memory of MCP tools. */
 
+/**
+ * The names of servers that speak over standard input and output, as `postern mcp-server run` takes them and
+ * as hosts of `mcp://`.
+ */
+export const pipedServerName = '[a-z][a-z0-9-]{0,63}';
+
 type Done = Omit<Operation, 'parts'>;
 
 const isOfMcp = ({ toolName }: Done): boolean => toolName === 'mcp';

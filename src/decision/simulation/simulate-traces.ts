@@ -7,7 +7,7 @@ import { kept } from '../../util/kept.ts';
 import { CallFacts } from '../facts/facts.ts';
 import { sizedBody, withGiven } from '../facts/given-facts.ts';
 import { afterDenial, afterGrant, type Enforceable } from '../opinion.ts';
-import { signalReasons, thatCount } from '../verdict.ts';
+import { classesOf, signalReasons } from '../verdict.ts';
 import { type Trace, type TraceRecord, toRecordedCall, wasJudged } from './call-of-trace.ts';
 import { compilePartial, type PartialRules } from './partial-rules.ts';
 import type { Simulator } from './simulate.ts';
@@ -59,7 +59,7 @@ export function createTraceJudge(
     const { call } = recorded;
     const rules = rulesFor(recorded);
     const given = (facts: Facts): Facts => withGiven(facts, {}, sizedBody(facts.body, trace.body_bytes));
-    const because = rules.doubts(given(new CallFacts(call, thatCount(call))));
+    const because = rules.doubts(given(new CallFacts(call, classesOf(call))));
     if (because !== undefined) return { kind: 'undetermined', because };
     const { opinion } = simulator.judge(call, rules.certain, given);
     if (isCutDoubtful(trace, opinion)) return { kind: 'undetermined', because: cannotTell };

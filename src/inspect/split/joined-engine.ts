@@ -1,6 +1,6 @@
 import { type Outline, outlineOf } from '../kernel/outline.ts';
 import type { DetectorEngine, Earlier, FindLimits, Found, Match } from '../match/engine.ts';
-import { coverOf } from './known-values.ts';
+import { insideAnyOf } from './known-values.ts';
 
 /**
  * Joins two engines into one. For a few detectors of a tenant's own this costs far less than one engine for
@@ -41,11 +41,13 @@ function withoutCovered(matches: readonly Match[], others: readonly Match[]): re
   const specific = others.filter((it) => !it.detector.isGeneric && it.confidence !== 'low');
   if (specific.length === 0 || !matches.some(({ detector }) => detector.isGeneric)) return matches;
   const byClass = Map.groupBy(specific, ({ detector }) => detector.class);
-  const coverOfClass = new Map(
-    [...byClass].map(([dataClass, own]) => [dataClass, coverOf(own.map((match) => ({ match })))] as const),
+  const insideOfClass = new Map(
+    [...byClass].map(
+      ([dataClass, own]) => [dataClass, insideAnyOf(own.map((match) => ({ match })))] as const,
+    ),
   );
   return matches.filter(
     ({ detector, start, end }) =>
-      !detector.isGeneric || coverOfClass.get(detector.class)?.(start, end) !== true,
+      !detector.isGeneric || insideOfClass.get(detector.class)?.(start, end) !== true,
   );
 }

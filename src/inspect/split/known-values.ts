@@ -49,7 +49,7 @@ export function findKnownValues(
   const knownValueMatches: LocatedMatch[] = [];
   try {
     for (const view of views) {
-      const isCovered = coverOf(found.filter((it) => it.view === view));
+      const isCovered = insideAnyOf(found.filter((it) => it.view === view));
       const isWanted = ({ detector }: Match, start: number, end: number): boolean =>
         !uncounted.has(detector.class) &&
         !isCovered(start, end) &&
@@ -225,7 +225,7 @@ const isToldByContext = ({ class: dataClass, keywords, near, group, besideKeywor
   near.length + group + (besideKeyword ? 0 : keywords.length) > 0;
 
 /** Creates a test whether a span lies within one of the matches of a text. */
-export function coverOf(
+export function insideAnyOf(
   found: readonly Pick<LocatedMatch, 'match'>[],
 ): (start: number, end: number) => boolean {
   const sorted = found.map(({ match }) => match).toSorted((a, b) => a.start - b.start);

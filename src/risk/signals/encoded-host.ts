@@ -1,4 +1,6 @@
 import { ownName } from '../../core/safe-name.ts';
+import { decodeBits } from '../../inspect/decode/bits.ts';
+import { base32Code, base32HexCode } from '../../inspect/decode/forms/base32.ts';
 import type { SignalEngine } from './engine.ts';
 
 /*
@@ -7,12 +9,13 @@ import type { SignalEngine } from './engine.ts';
  * base32 are what such data is written in.
  */
 
-const mayCarry = /(?:^|\.)(?:[0-9a-f-]{4,}|[a-z0-9-]{8,})\./;
+/** Matches a label that is long enough for data, before the two that name the domain. */
+const mayCarry = /(?:^|\.)(?:[0-9a-f-]{4,}|[a-z0-9-]{8,})\.[^.]*\./;
 const hexLabel = /^[0-9a-f]{4,}$/;
-/** The alphabets of base32 and base32hex (RFC 4648, 6 and 7), and the labels that are written in them. */
+/** Base32 and base32hex, and the labels that are written in them. */
 const base32 = [
-  { alphabet: 'abcdefghijklmnopqrstuvwxyz234567', label: /^[a-z2-7]{8,}$/ },
-  { alphabet: '0123456789abcdefghijklmnopqrstuv', label: /^[0-9a-v]{8,}$/ },
+  { code: base32Code, label: /^[a-z2-7]{8,}$/ },
+  { code: base32HexCode, label: /^[0-9a-v]{8,}$/ },
 ] as const;
 /** Addresses that are looked up backwards have one label for each digit (RFC 3596, 2.5). */
 const reverseLookup = /\.arpa$/;
@@ -48,10 +51,10 @@ function carriesData(host: string): boolean {
   const digits = hex.join('');
   if (hex.length >= chainLabelsMin && digits.length >= chainDigitsMin) return true;
   if (isText(Buffer.from(digits, 'hex'))) return true;
-  return base32.some(({ alphabet, label }) => {
+  return base32.some(({ code, label }) => {
     const coded = labels.filter((it) => label.test(it));
     // A label of its own may stand before those of the data.
-    return [...coded, coded.join('')].some((it) => isText(fromBase32(it, alphabet)));
+    return [...coded, coded.join('')].some((it) => isText(decodeBits(Buffer.from(it), code)));
   });
 }
 
@@ -60,10 +63,4 @@ function isText(bytes: Buffer): boolean {
   const text = bytes.toString('latin1');
   const letters = text.match(/[a-z]/gi)?.length ?? 0;
   return textCharacters.test(text) && letters >= lettersShareMin * text.length;
-}
-
-/** Decodes without padding. */
-function fromBase32(text: string, alphabet: string): Buffer {
-  const bits = Array.from(text, (letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');
-  return Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => Number.parseInt(byte, 2)));
 }

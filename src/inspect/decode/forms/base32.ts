@@ -6,15 +6,20 @@ import type { Block, BlockDecoder, EncodedText } from '../packed/block-decoder.t
 import { isCompressedStart, mayInflateUnmarked } from '../packed/compression.ts';
 import { findRun, runEnd } from '../runs.ts';
 
-const code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
-const hexCode = bitCode(5, `${digits}${upperCase.slice(0, 22)}`, `${digits}${lowerCase.slice(0, 22)}`);
+/** The alphabets of RFC 4648, 6 and 7. */
+export const base32Code = bitCode(5, `${upperCase}234567`, `${lowerCase}234567`);
+export const base32HexCode = bitCode(
+  5,
+  `${digits}${upperCase.slice(0, 22)}`,
+  `${digits}${lowerCase.slice(0, 22)}`,
+);
 /** Characters that may stand inside a value: line ends, and the dots between labels of a host name. */
 const inside = '\r\n.';
 const alphabets = [
-  { code, has: byteSet(`${upperCase}234567${inside}`) },
-  { code, has: byteSet(`${lowerCase}234567${inside}`) },
-  { code: hexCode, has: byteSet(`${digits}${upperCase.slice(0, 22)}${inside}`) },
-  { code: hexCode, has: byteSet(`${digits}${lowerCase.slice(0, 22)}${inside}`) },
+  { code: base32Code, has: byteSet(`${upperCase}234567${inside}`) },
+  { code: base32Code, has: byteSet(`${lowerCase}234567${inside}`) },
+  { code: base32HexCode, has: byteSet(`${digits}${upperCase.slice(0, 22)}${inside}`) },
+  { code: base32HexCode, has: byteSet(`${digits}${lowerCase.slice(0, 22)}${inside}`) },
 ];
 const lengthMin = 24;
 const textMin = 12;
