@@ -10,7 +10,7 @@ import { SearchBudget } from './search-budget.ts';
 import type { SearchPlan, SearchRule, Use } from './search-plan.ts';
 import { SearchWindows } from './search-windows.ts';
 import { findTokenStarts } from './token-runs.ts';
-import { mayStartToken, standsAlone, standsAsWord } from './token-start.ts';
+import { mayStartToken, standsAlone, standsAsWord, standsInBase64 } from './token-start.ts';
 import { inTurned, TurnedPlaces, type TurnedWord, turnedWords } from './turned-text.ts';
 
 /**
@@ -154,7 +154,7 @@ class Search {
       else {
         const end = start + use.wordLength;
         if (use.isOfMatch && !fitsBeside(use.rule, bytes, start, end)) continue;
-        if (use.isWholeWord) isWord ??= standsAsWord(bytes, start, end);
+        if (use.isWholeWord) isWord ??= standsAsWord(bytes, start, end) && !standsInBase64(bytes, start, end);
         if (!use.isWholeWord || isWord)
           this.#windows.widen(use.rule, this.#firstStart(use, start), end + use.window.after);
       }

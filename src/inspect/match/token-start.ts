@@ -62,6 +62,38 @@ function numberOf(bytes: Uint8Array, start: number): number {
   return number;
 }
 
+/** The least length of base64 in which words stand by chance, and how far it is looked at on either side. */
+const base64Length = 40;
+/** The least share of neighbours of different kinds. Random base64 has 64 %, and paths and names at most 30 %. */
+const base64ChangesMin = 0.45;
+
+/**
+ * Tells whether the bytes stand in the middle of random base64, where a short word and what stands beside it
+ * mean nothing.
+ */
+export function standsInBase64(bytes: Uint8Array, start: number, end: number): boolean {
+  let from = start;
+  for (const last = start - base64Length; from > last && base64Kind(bytes[from - 1]) > 0; ) from--;
+  let to = end;
+  for (const last = end + base64Length; to < last && base64Kind(bytes[to]) > 0; ) to++;
+  if (to - from < base64Length) return false;
+  let changes = 0;
+  for (let at = from + 1; at < to; at++)
+    if (base64Kind(bytes[at]) !== base64Kind(bytes[at - 1])) changes += 1;
+  return changes >= base64ChangesMin * (to - from);
+}
+
+const plusSign = 0x2b;
+const slash = 0x2f;
+
+/** Returns a number for each kind of byte in base64: sign, digit, capital or small letter. Others are 0. */
+function base64Kind(byte: number | undefined): number {
+  if (isLower(byte)) return 4;
+  if (isUpper(byte)) return 3;
+  if (isAlphanumeric(byte)) return 2;
+  return byte === plusSign || byte === slash ? 1 : 0;
+}
+
 /** Tells whether neither a letter nor a digit stands beside the bytes. */
 export function standsAlone(bytes: Uint8Array, start: number, end: number): boolean {
   return !isAlphanumeric(bytes[end]) && mayStartToken(bytes, start);

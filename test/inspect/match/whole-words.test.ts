@@ -66,7 +66,16 @@ const texts = [
   { text: `sin 1${' '.repeat(10)}123456`, found: ['123456'] },
   { text: `sin 123456${' '.repeat(4)}654321`, found: ['123456', '654321'] },
 ];
-for (const { text, found } of texts) {
+/** Words in which chance or a name put the keyword, each with a number beside it. */
+const surroundings = [
+  { text: `wNwGQReiF+wATmPagfD0dqwry0I3T4owXB6cPkXibJLeDRm/Sin/Ljb4w8 123456`, found: [] },
+  { text: `123456 7dFf2+Sin/wNwGQReiF+wATmPagfD0dqwry0I3T4owXB6cPkXibJLeDRm`, found: [] },
+  { text: '/v1/customers/by-number/of/canada/people/with/the/sin/123456', found: ['123456'] },
+  { text: 'getTheCustomerOfTheAccountByTheNumberOf/customerSin/123456', found: ['123456'] },
+  { text: `/objects/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822c/ sin 123456`, found: ['123456'] },
+  { text: `wNwGQReiF+wATmPagfD0dqwry0I3T4owXB6cPkXibJLeDRm: sin 123456`, found: ['123456'] },
+];
+for (const { text, found } of [...texts, ...surroundings]) {
   t.test(`finds ${found.length} in ${JSON.stringify(text)}`, (t) => {
     const { matches } = engine.find(Buffer.from(text), { matchesMax: 10, isOver: () => false });
     t.same(
