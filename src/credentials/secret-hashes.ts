@@ -23,8 +23,21 @@ export function createSecretHashes(keyOf: (tenantId: string) => Buffer): HashSec
     const secrets = findings.filter((it) => it.class === 'SECRETS' && counts(it)).slice(0, hashedMax);
     if (secrets.length === 0) return none;
     const key = keyOf(identity.tenantId);
-    return [...new Set(secrets.map((it) => hashOf(key, textOf(call, it))))].slice(0, hashesMax);
+    const hashes = withoutOverlaps(secrets).map((it) => hashOf(key, textOf(call, it)));
+    return [...new Set(hashes)].slice(0, hashesMax);
   };
+}
+
+/** Returns the findings that reach over no other one, since several detectors may find one credential. */
+function withoutOverlaps(secrets: readonly Finding[]): readonly Finding[] {
+  const ends = new Map<Finding['part'], number>();
+  return secrets
+    .toSorted((a, b) => a.start - b.start || b.end - a.end)
+    .filter(({ part, start, end }) => {
+      if (start < (ends.get(part) ?? 0)) return false;
+      ends.set(part, end);
+      return true;
+    });
 }
 
 /**

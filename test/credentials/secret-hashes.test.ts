@@ -67,3 +67,23 @@ t.test('a call has so many, and repeating one hides no other', async (t) => {
   const repeated = Array.from({ length: hashesMax }, () => one);
   t.same(hashesOf([...repeated, ...many.slice(0, 3)]), hashesOf([one, ...many.slice(0, 3)]));
 });
+
+t.test('one credential that several detectors find is one', async (t) => {
+  const [user, password, other] = [secret(), secret(), secret()];
+  const body = Buffer.from(`${user}:${password} ${other}`);
+  const [colon, blank] = [user.length, body.indexOf(' ')];
+  const spans: readonly [number, number][] = [
+    [colon + 1, blank],
+    [0, blank],
+    [0, colon],
+    [blank + 1, body.length],
+  ];
+  const findings = spans.map(([start, end]) => findingOf({ start, end }));
+  t.equal(hashSecrets(callOf({ body, findings })).length, 2);
+  const elsewhere = findingOf({ part: 'head', start: 0, end: blank });
+  t.equal(
+    hashSecrets(callOf({ body, head: Buffer.from(`x${body}`), findings: [...findings, elsewhere] })).length,
+    3,
+    'what stands in another part is another one',
+  );
+});
