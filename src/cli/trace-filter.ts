@@ -36,7 +36,7 @@ export const withFilter = (it: Command): Command =>
 export const withAnswerFilter = (it: Command): Command =>
   withFilter(it).option(
     '--answer <kind>',
-    'with an answer that gave orders to the agent (injection), was withheld (blocked) or cut (redacted)',
+    'whose answer gave orders to the agent (injection), was withheld (blocked) or cut (redacted), or never came (failed)',
   );
 
 /** Returns the chosen options as the query of the API has them. */

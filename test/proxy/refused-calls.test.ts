@@ -297,6 +297,13 @@ t.test('the trace of a call that was let out and got no answer says why', async 
       shown = (await gateway.api('GET', `/v1/traces/${traceId}`, undefined, `Bearer ${gateway.adminSecret}`))
         .body;
     t.match(shown.response_scans, [{ failure: code }], code);
+    const found = await gateway.api(
+      'GET',
+      '/v1/traces?answer=failed',
+      undefined,
+      `Bearer ${gateway.adminSecret}`,
+    );
+    t.match(found.body.items, [{ trace_id: traceId }], `${code}: it is found by that`);
   }
 });
 

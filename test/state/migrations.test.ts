@@ -33,6 +33,7 @@ const released: Readonly<Record<string, readonly string[]>> = {
     '678ec63387f3',
     '7cd582bf35bf',
     '77b37dc8621c',
+    '0a02a4cfa15f',
   ],
   'traces.db': [
     'eca6b86f1589',

@@ -20,7 +20,9 @@ export const traceFilter = {
   answer: z
     .enum(answerFacts)
     .optional()
-    .describe('Calls with an answer that gave orders to the agent (injection), was withheld, or cut.'),
+    .describe(
+      'Calls whose answer gave orders to the agent (injection), was withheld, or cut, or that got none (failed).',
+    ),
   q: word.optional().describe('Anywhere in the trace, in any case.'),
 };
 

@@ -287,18 +287,21 @@ export const traces: SuitePart = async (t, { store, hints, ...lab }) => {
       injection: { injection: { detected: true, score: 0.9 } },
       blocked: { injection: { detected: false }, blocked: ['RESPONSE_BLOCKED', 'UNREADABLE'] },
       redacted: { injection: { detected: false }, redacted: [{ kind: 'email', location: 'body' }] },
+      failed: { failure: 'UPSTREAM_TIMEOUT' },
       nothing: { injection: { detected: false }, data_classes: ['PII'], blocked: [], redacted: [] },
     };
     const hasFact = {
       injection: (at: number) => at % 2 === 1 || at >= 600,
       blocked: (at: number) => at % 50 === 0,
       redacted: (at: number) => at === 650,
+      failed: (at: number) => at % 70 === 3,
     };
     for (const [at, { traceId }] of calls.entries()) {
       const add = (scan: object) => store.addResponseScan(tenantId, traceId, JSON.stringify(scan));
       if (hasFact.injection(at)) await Promise.all([add(scans.injection), add(scans.injection)]);
       if (hasFact.blocked(at)) await add(scans.blocked);
       if (hasFact.redacted(at)) await add(scans.redacted);
+      if (hasFact.failed(at)) await add(scans.failed);
       if (at % 10 === 0) await add(scans.nothing);
     }
     await store.addResponseScan(other.tenantId, foreign.traceId, JSON.stringify(scans.injection));

@@ -231,3 +231,10 @@ ALTER TABLE response_scans ADD COLUMN redacted INTEGER GENERATED ALWAYS AS (
 CREATE INDEX response_scans_injection ON response_scans (tenant_id, trace_id) WHERE injection > 0;
 CREATE INDEX response_scans_blocked ON response_scans (tenant_id, trace_id) WHERE blocked > 0;
 CREATE INDEX response_scans_redacted ON response_scans (tenant_id, trace_id) WHERE redacted > 0;
+
+-- Step 12
+-- Calls that were let out and got no answer are looked for as well.
+ALTER TABLE response_scans ADD COLUMN failed INTEGER GENERATED ALWAYS AS (
+  CASE WHEN json_valid(scan) THEN json_type(scan, '$.failure') = 'text' END
+) VIRTUAL;
+CREATE INDEX response_scans_failed ON response_scans (tenant_id, trace_id) WHERE failed > 0;

@@ -11,13 +11,14 @@ const choices = {
   decision: { word: 'Decision', of: decisions },
   band: { word: 'Risk', of: bands },
   class: { word: 'Data', of: ['SECRETS', 'PII', 'PHI', 'INTERNAL'] },
-  answer: { word: 'Answer', of: ['injection', 'blocked', 'redacted'] },
+  answer: { word: 'Answer', of: ['injection', 'blocked', 'redacted', 'failed'] },
 } as const;
 
 const answerWords: Readonly<Record<string, string>> = {
   injection: 'Prompt injection',
   blocked: 'Withheld',
   redacted: 'Redacted',
+  failed: 'None: the call failed',
 };
 
 const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
