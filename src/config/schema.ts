@@ -9,6 +9,7 @@ import { agent, key } from './sections/agents.ts';
 import { credential } from './sections/credentials.ts';
 import * as daemon from './sections/daemon.ts';
 import { inbound } from './sections/inbound.ts';
+import { knownSecret } from './sections/known-secrets.ts';
 import { type ConfigFeedFormat, feed, notification } from './sections/notifications.ts';
 import { type Plan, plan } from './sections/plans.ts';
 import { approvals, type PostureConfig, posture, risk } from './sections/risk.ts';
@@ -53,6 +54,7 @@ export const configSchema = section({
   detectors: list(path, 100).describe(
     'Globs of files with detectors of your own, which are added to those of the package for all tenants.',
   ),
+  known_secrets: list(knownSecret, 250).describe('Secrets that are found by their value, for all tenants.'),
   approvals: approvals.describe('How long approvals live and count.'),
   risk: risk.describe('How risk and trust are computed.'),
   feeds: list(feed, 100).describe('Threat feeds; none is fetched unless it is named here.'),

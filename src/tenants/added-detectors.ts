@@ -30,11 +30,14 @@ export interface AddedDetectors {
   readonly packed: SharedArrayBuffer;
 }
 
-/** A detector, and where it stands: file and line. */
+/** A detector, and where it stands: file and line, or path in the configuration. */
 interface PlacedDetector {
   readonly detector: Detector;
   readonly place: string;
 }
+
+/** A detector as it was written. */
+export type WrittenDetector = AddedDetector & PlacedDetector;
 
 /** The text of a file with detectors. */
 export interface DetectorText {
@@ -43,18 +46,19 @@ export interface DetectorText {
 }
 
 /**
- * Makes the detectors of the texts, and tries each by its examples; undefined where there are none. Throws
- * `ConfigError` with everything that is wrong.
+ * Makes the detectors of the texts, and tries them and the others by their examples; undefined where there
+ * are none. Throws `ConfigError` with everything that is wrong.
  */
 export function parseAddedDetectors(
   texts: readonly DetectorText[],
   configFile: string | undefined,
+  others: readonly WrittenDetector[] = [],
 ): AddedDetectors | undefined {
-  if (texts.length === 0) return undefined;
+  if (texts.length + others.length === 0) return undefined;
   const mistakes: Mistake[] = [];
-  const placed: (AddedDetector & PlacedDetector)[] = [];
+  const placed: WrittenDetector[] = [];
   const placeOf = new Map<string, string>();
-  for (const found of texts.flatMap(parseText)) {
+  for (const found of [...others, ...texts.flatMap(parseText)]) {
     if ('mistakes' in found) {
       mistakes.push(...found.mistakes);
       continue;
@@ -69,7 +73,7 @@ export function parseAddedDetectors(
     mistakes.push({
       path: 'detectors',
       line: undefined,
-      message: `the files have more than ${addedMax} detectors`,
+      message: `files and known_secrets have more than ${addedMax} detectors`,
     });
   else mistakes.push(...failedExamples(placed));
   if (mistakes.length > 0) throw new ConfigError(configFile, mistakes);
@@ -103,7 +107,7 @@ function ownPlaceOf(id: string): string {
   return file === undefined ? 'a detector of the gateway' : join('config/detectors', file);
 }
 
-type Parsed = (AddedDetector & PlacedDetector) | { readonly mistakes: readonly Mistake[] };
+type Parsed = WrittenDetector | { readonly mistakes: readonly Mistake[] };
 
 function parseText({ file, text }: DetectorText): readonly Parsed[] {
   if (text.trim() === '') return [{ mistakes: [at(file, '', emptied)] }];
@@ -147,7 +151,7 @@ function parseDocument(file: string, { value, line, lineOf }: YamlDocument): Par
 const limits = { matchesMax: 100, isOver: () => false };
 
 /** Returns a mistake for each example that is not what it should be. It does not quote the text. */
-function failedExamples(placed: readonly (AddedDetector & PlacedDetector)[]): readonly Mistake[] {
+function failedExamples(placed: readonly WrittenDetector[]): readonly Mistake[] {
   const all = createEngine(placed.map(({ detector }) => detector));
   return placed.flatMap(({ detector, examples, place }) => {
     // A generic one gives way to others.

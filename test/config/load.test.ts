@@ -457,6 +457,7 @@ t.test('an empty file is the default of every key', async (t) => {
     tools: [],
     policies: [resolve('policies/*.yaml')],
     detectors: [],
+    knownSecrets: [],
     approvals: { ttlMs: 600_000, grantWindowMs: 600_000, denyWindowMs: 600_000, holdMs: 0 },
     risk: {
       weights: { classifier: 0.3, threat_intel: 0.2, baseline: 0.15, correlation: 0.15, semantic: 0.1 },

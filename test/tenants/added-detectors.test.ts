@@ -213,7 +213,7 @@ t.test('the number of detectors is bounded, in a file and in all', async (t) => 
   t.equal(most && detectorsOf(most).length, addedMax);
   t.match(mistakesOf(many(addedMax + 1)), [/there are more than 256 documents/]);
   t.match(mistakesOf(many(addedMax), many(1, addedMax)), [
-    /^detectors: the files have more than 256 detectors/,
+    /^detectors: files and known_secrets have more than 256 detectors/,
   ]);
 });
 

@@ -4,6 +4,7 @@ import type { Log } from '../../core/log.ts';
 import { namesInFiles } from '../../decision/trace/known-names.ts';
 import { type AddedDetectors, parseAddedDetectors } from '../../tenants/added-detectors.ts';
 import type { Catalogues } from '../../tenants/catalogues.ts';
+import { knownSecretDetectors } from '../../tenants/known-secrets.ts';
 import type { MaybePromise } from '../../util/maybe-promise.ts';
 import { readDetectorFiles } from '../reload/named-files.ts';
 import { type LoadedPolicyFile, loadPolicyFiles } from '../reload/policy-files.ts';
@@ -32,10 +33,11 @@ export interface LoadedDetectors {
   readonly unmatched: readonly string[];
 }
 
-/** Reads the detectors of files. Throws `ConfigError` with their mistakes. */
+/** Reads the detectors of files, and makes those of known secrets. Throws `ConfigError` with their mistakes. */
 export function loadAddedDetectors(config: Config, files: Files): LoadedDetectors {
   const { texts, unmatched } = readDetectorFiles(files, config);
-  return { added: parseAddedDetectors(texts, config.file), unmatched };
+  const known = knownSecretDetectors(config.knownSecrets);
+  return { added: parseAddedDetectors(texts, config.file, known), unmatched };
 }
 
 /** Warns of patterns that match no file. */

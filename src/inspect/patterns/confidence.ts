@@ -21,6 +21,7 @@ const prefixLengthMax = 64;
 
 /** Returns the confidence in a match; undefined where it is no finding, such as a published example. */
 export function confidenceOf(detector: Detector, secret: string): Confidence | undefined {
+  if (detector.isKnown) return detector.confidence;
   if (detector.entropyMin > 0 && entropyBits(secret) < detector.entropyMin && isDull(detector, secret))
     return undefined;
   const isPublished = isPublishedExample(detector, secret);

@@ -54,6 +54,8 @@ export interface Detector extends PatternFacts {
   readonly placeholders: readonly (string | RegExp)[];
   /** Tells whether published examples count like any value. */
   readonly countsExamples?: true;
+  /** Tells whether a match is the secret itself, so that nothing speaks against it. */
+  readonly isKnown?: true;
 }
 
 /**
