@@ -84,19 +84,16 @@ export function opinionOfPolicy(policy: PolicyDecision): Opinion {
   };
 }
 
-/**
- * Returns the judgement where no rule decides. `byPolicy` has the tags of matching rules, and the decision of
- * rules in monitor mode.
- */
+/** Returns the judgement where no rule decides. `byPolicy` says what rules in monitor mode would have decided. */
 export const opinionOfPosture = (posture: PostureOpinion, byPolicy: PolicyDecision | undefined): Opinion => ({
   decision: posture.decision,
   reasonCodes: posture.reasonCode ? [posture.reasonCode] : [],
-  explanation: [ownName(posture.explanation)],
-  matched: byPolicy?.matched ?? [],
+  explanation: [posture.explanation, ...(byPolicy?.explanation ?? [])].map(ownName),
+  matched: [],
   decidedBy: undefined,
   cuts: posture.sanitizes.length > 0 ? posture.sanitizes : defaultCuts,
   alsoSanitize: posture.sanitizes.length > 0,
-  tags: byPolicy?.tags ?? [],
+  tags: [],
   escalateTo: [],
   incidents: [],
   wouldBe: byPolicy?.wouldBe && toDecision(byPolicy.wouldBe),

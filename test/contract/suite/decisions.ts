@@ -104,6 +104,11 @@ export async function decisions(t: Test, lab: Lab): Promise<void> {
     await apply([{ rule_id: 'r', action: 'DENY' }], { name: 'a', mode: 'monitor' });
     const watched = (await scan({ agent_id: randomUUID() })).body;
     t.equal(watched.decision, 'ALLOW', 'a policy in mode monitor never decides');
+    t.match(
+      watched.explanation,
+      [String, /^Rule "r" of policy "a" .* it would be DENY/],
+      'it says which one',
+    );
     t.match(watched.would_be, /./, 'and tells what it would have been');
     const tenant = await lab.tenant('watching');
     await tenant.apply([{ rule_id: 'r', action: 'DENY' }]);
