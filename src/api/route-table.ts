@@ -1,5 +1,5 @@
 import findMyWay from 'find-my-way';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, methodNotAllowed } from '../core/errors.ts';
 import type { Route } from './route.ts';
 
 export type Params = Readonly<Record<string, string | undefined>>;
@@ -21,8 +21,8 @@ export class RouteTable {
   find(method: string, path: string): { readonly route: Route; readonly params: Params } {
     const found = this.#router.find(method as Route['method'], path);
     if (found) return { route: found.store as Route, params: found.params };
-    const allowed = this.methodsOf(path);
-    if (allowed !== '') throw new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowed} here.`);
+    const allowed = this.#methodsOf(path);
+    if (allowed !== '') throw methodNotAllowed(allowed);
     throw new GatewayError('NOT_FOUND', 'There is no such endpoint.');
   }
 
@@ -32,7 +32,7 @@ export class RouteTable {
   }
 
   /** Returns the methods of a path as the field `Allow` has them; '' where there are none. */
-  methodsOf(path: string): string {
+  #methodsOf(path: string): string {
     const here = this.#routes.filter((it) => this.#router.find(it.method, path)?.store === it);
     return [...new Set(here.map((it) => it.method))].join(', ');
   }

@@ -104,15 +104,9 @@ class Router {
     if (error.code === 'INTERNAL') log.error({ err: error.cause, path: safePath() }, 'an endpoint failed');
     if (error.code === 'STATE_UNAVAILABLE')
       log.warn({ err: error.cause ?? error, path: safePath() }, 'the state failed an endpoint');
-    answerProblem(exchange, error, this.#fieldsBeside(error, path));
-    return problems[error.code].status;
-  }
-
-  #fieldsBeside({ code }: GatewayError, path: string): string[] {
-    // A 405 names the methods that are allowed (RFC 9110, 15.5.6).
-    if (code === 'METHOD_NOT_ALLOWED') return ['Allow', this.#table.methodsOf(path)];
     // A connection that was refused a place must not keep one until it is closed as idle.
-    return code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : [];
+    answerProblem(exchange, error, error.code === 'GATEWAY_BUSY' ? ['Connection', 'close'] : []);
+    return problems[error.code].status;
   }
 
   /** Returns what the access log has of a request: the route's path, since a parameter may be a secret. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, methodNotAllowed } from '../core/errors.ts';
 import type { Log } from '../core/log.ts';
 import { fieldOf } from '../wire/http1/field.ts';
 import type { Exchange } from '../wire/server/exchange.ts';
@@ -45,8 +45,7 @@ export function createConsole(log: Log, place: PagePlace = placeOfPage()): (exch
 
   async function answer(exchange: Exchange): Promise<void> {
     const [path = ''] = exchange.target.split('?', 1);
-    if (exchange.method !== 'GET' && exchange.method !== 'HEAD')
-      throw new GatewayError('METHOD_NOT_ALLOWED', 'Use GET, HEAD here.');
+    if (exchange.method !== 'GET' && exchange.method !== 'HEAD') throw methodNotAllowed('GET, HEAD');
     // The location is relative, since a proxy may have put a prefix before it.
     if (path === '/') return send(exchange, 302, ['Location', 'console/'], noBody);
     if (path === root) return send(exchange, 308, ['Location', 'console/'], noBody);
@@ -73,8 +72,7 @@ export function createConsole(log: Log, place: PagePlace = placeOfPage()): (exch
   return function serve(exchange) {
     answer(exchange).catch((error: unknown) => {
       if (error instanceof GatewayError) {
-        const allow = error.code === 'METHOD_NOT_ALLOWED' ? ['Allow', 'GET, HEAD'] : [];
-        answerProblem(exchange, error, [...headers, ...allow]);
+        answerProblem(exchange, error, headers);
         return;
       }
       log.error({ err: error }, 'the page of the console cannot be made');

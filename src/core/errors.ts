@@ -57,6 +57,8 @@ interface ProblemExtra {
   actual_bytes?: number;
   limit_bytes?: number;
   retryAfterSeconds?: number;
+  /** The methods that the place takes, for the field `Allow`. */
+  allow?: string;
   approval_id?: string;
   status_url?: string;
   reason_codes?: readonly string[];
@@ -83,6 +85,10 @@ export class GatewayError extends Error {
   }
 }
 
+/** Returns the failure of a method that a place does not take (RFC 9110, 15.5.6). `allow` lists those that it takes. */
+export const methodNotAllowed = (allow: string): GatewayError =>
+  new GatewayError('METHOD_NOT_ALLOWED', `Use ${allow} here.`, { allow });
+
 /** Returns the failure that says that the state cannot be read or written. Nothing has changed then. */
 export const stateUnavailable = (detail: string, cause?: unknown): GatewayError =>
   new GatewayError('STATE_UNAVAILABLE', detail, {}, cause);
@@ -100,7 +106,7 @@ export function toGatewayError(error: unknown): GatewayError {
 /** Returns the body of a failure (RFC 9457), as an object to be serialised. */
 export function toProblem(error: GatewayError): Record<string, unknown> {
   const { status, title } = problems[error.code];
-  const { retryAfterSeconds: _, ...extra } = error.extra;
+  const { retryAfterSeconds: _, allow: __, ...extra } = error.extra;
   return {
     type: `urn:postern:problem:${error.code.toLowerCase().replaceAll('_', '-')}`,
     title,

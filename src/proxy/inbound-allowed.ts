@@ -1,7 +1,7 @@
 import { overridingMethods } from '../catalogue/overriding-method.ts';
 import type { InboundRoute } from '../config/schema.ts';
 import type { ReceivedCall } from '../core/call.ts';
-import { GatewayError } from '../core/errors.ts';
+import { GatewayError, methodNotAllowed } from '../core/errors.ts';
 import { readingsOf } from '../core/url-readings.ts';
 import type { EntranceGate } from '../decision/gate.ts';
 import { toRequest } from '../decision/request.ts';
@@ -22,7 +22,7 @@ export function whyMethodNotAllowed(
   const call = callOf();
   const methods = [call.method, ...overridingMethods(toRequest(call, maxDecodedBytes(gate, tenantId)))];
   if (methods.every((it) => allowedMethods.includes(it))) return undefined;
-  return new GatewayError('METHOD_NOT_ALLOWED', `Use ${allowedMethods.join(', ')} here.`);
+  return methodNotAllowed(allowedMethods.join(', '));
 }
 
 const globsOf = new WeakMap<readonly string[], readonly PathGlob[]>();

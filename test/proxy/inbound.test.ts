@@ -127,7 +127,13 @@ t.test('says on every answer what was decided, and why it did not go', async (t)
   const cases = [
     { path: '/inbound/nothing/v1/x', status: 404, code: 'NOT_FOUND' },
     { path: '/inbound/bot/v2/x', status: 404, code: 'NOT_FOUND' },
-    { path: '/inbound/bot/v1/x', method: 'PUT', status: 405, code: 'METHOD_NOT_ALLOWED' },
+    {
+      path: '/inbound/bot/v1/x',
+      method: 'PUT',
+      status: 405,
+      code: 'METHOD_NOT_ALLOWED',
+      allow: 'GET, POST, DELETE',
+    },
     {
       path: '/inbound/bot/v1/x',
       headers: { authorization: 'Bearer nonsense' },
@@ -146,11 +152,16 @@ t.test('says on every answer what was decided, and why it did not go', async (t)
     { path: '/inbound/bot/v1/hold', status: 403, code: 'APPROVAL_REQUIRED', decision: 'REQUIRE_APPROVAL' },
     { path: '/inbound/lost/x', status: 502, code: 'CREDENTIAL_UNAVAILABLE', decision: 'ALLOW' },
   ];
-  for (const { path, status, code, decision = 'DENY', ...options } of cases) {
+  for (const { path, status, code, allow, decision = 'DENY', ...options } of cases) {
     const answer = await call(path, options);
     t.match(
-      { status: answer.status, code: codeOf(answer), decision: answer.headers['x-service-decision'] },
-      { status, code, decision },
+      {
+        status: answer.status,
+        code: codeOf(answer),
+        decision: answer.headers['x-service-decision'],
+        allow: answer.headers.allow,
+      },
+      { status, code, decision, allow },
       `${options.method ?? 'GET'} ${path}`,
     );
     t.match(answer.headers['x-service-trace-id'], /^[0-9a-f-]{36}$/);

@@ -24,6 +24,7 @@ function problemMessage(error: GatewayError): { fields: string[]; body: Buffer }
   fields.push('Cache-Control', 'no-store', 'Proxy-Status', `postern; error=${proxyStatus}`);
   if (error.code === 'PROXY_AUTH_REQUIRED') fields.push('Proxy-Authenticate', 'Basic realm="postern"');
   if (error.code === 'INVALID_KEY') fields.push('WWW-Authenticate', 'Bearer');
+  if (error.extra.allow !== undefined) fields.push('Allow', error.extra.allow);
   if (error.extra.retryAfterSeconds !== undefined)
     fields.push('Retry-After', String(error.extra.retryAfterSeconds));
   return { fields, body };

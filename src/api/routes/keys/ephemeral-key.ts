@@ -17,17 +17,19 @@ const usesMax = 1000;
 /** Rate of new keys. Each stays in the list for a week after its end, and in the audit log for ever. */
 const ephemeralRate = { perMinute: 120, capacity: 5_000 } as const;
 
-const ephemeralRequest = z.object({
-  ttl_seconds: z.int().min(1).max(ttlSecondsMax).nullish(),
-  max_uses: z.int().min(1).max(usesMax).nullish(),
-  scope: z
-    .object({
-      tools: z.array(toolName).max(256).nullish(),
-      verbs: z.array(z.enum(verbs)).max(16).nullish(),
-    })
-    .nullish(),
-  description: keyDescription.nullish(),
-});
+const ephemeralRequest = z
+  .object({
+    ttl_seconds: z.int().min(1).max(ttlSecondsMax).nullish(),
+    max_uses: z.int().min(1).max(usesMax).nullish(),
+    scope: z
+      .object({
+        tools: z.array(toolName).max(256).nullish(),
+        verbs: z.array(z.enum(verbs)).max(16).nullish(),
+      })
+      .nullish(),
+    description: keyDescription.nullish(),
+  })
+  .nullish();
 
 /**
  * `POST /v1/keys/ephemeral` makes a key that ends by itself. It has the tenant, environment, agent and
@@ -39,6 +41,7 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   isForKeys: true,
   perKeyRate: ephemeralRate,
   body: ephemeralRequest,
+  isBodyOptional: true,
   answer: publicKey.extend({
     key: z.string(),
     ephemeral_id: z.uuid(),
@@ -47,6 +50,7 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
   }),
   status: 201,
   async handle({ gate, caller, body, nowMs, audit }) {
+    const { ttl_seconds, max_uses, scope, description } = body ?? {};
     if (caller.kind !== 'key') throw new GatewayError('INVALID_KEY', 'Send a valid API key.');
     const { key: parent } = caller;
     if (parent.type === 'ephemeral')
@@ -54,7 +58,7 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
     // The parent must have every permission of the new key.
     demand(parent, ['scan']);
     const text = newKeyText('ephemeral');
-    const endsAtMs = nowMs + (body.ttl_seconds ?? ttlSecondsDefault) * 1000;
+    const endsAtMs = nowMs + (ttl_seconds ?? ttlSecondsDefault) * 1000;
     const key: KeyRecord = {
       // Tenant, environments, agent, name, allowlist and limits are those of the parent.
       ...parent,
@@ -62,15 +66,15 @@ export const ephemeralKey = route('POST /v1/keys/ephemeral', {
       hash: gate.hashKey(keyDigest(text)),
       prefix: keyPrefix(text),
       type: 'ephemeral',
-      description: body.description ?? null,
+      description: description ?? null,
       permissions: ['scan'],
       createdAtMs: nowMs,
       expiresAtMs: Math.min(endsAtMs, parent.expiresAtMs ?? endsAtMs),
       revokedAtMs: null,
       revokedBy: null,
       parentKeyId: parent.keyId,
-      maxUses: body.max_uses ?? null,
-      scope: body.scope ? { tools: body.scope.tools ?? null, verbs: body.scope.verbs ?? null } : null,
+      maxUses: max_uses ?? null,
+      scope: scope ? { tools: scope.tools ?? null, verbs: scope.verbs ?? null } : null,
       isFromConfig: false,
     };
     const { prefix, name, agentId } = key;
