@@ -18,7 +18,7 @@ const answerWords: Readonly<Record<string, string>> = {
   injection: 'Prompt injection',
   blocked: 'Withheld',
   redacted: 'Redacted',
-  failed: 'None: the call failed',
+  failed: 'None came',
 };
 
 const texts = { reason: 'Reason code', tool_name: 'Tool' } as const;
