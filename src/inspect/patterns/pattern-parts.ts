@@ -80,7 +80,12 @@ const parts: Readonly<Record<string, string>> = {
   'named-password':
     String.raw`(?<!\w::\w{2,24}::[A-Za-z]{0,40}|[^a-z]hashed_)(?:(?<![\w.-])token|(?:${password}|secret)[\w.\[-]{0,24})(?![\w.\[-])` +
     '(?<!id|name|arn|ref|ur[li]|path|file|type|hash|length|policy|expiry|expires|created|status|label|_at|_in|reset|hint|field|digest|algorithm|used|changed|version|message|error|title|text)' +
-    String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|:=|=|:)[ \t]{0,32}[bfru]?`,
+    String.raw`["\x27\x60\\\])]{0,4}[ \t]{0,32}(?:=>|[?.+|:]{0,3}=|:)[ \t]{0,32}[bfru]?`,
+  /**
+   * Matches what stands between a name and its value on one line: PHP's `.=`, make's `:::=`, Go's type before
+   * `=`, the end of a tag.
+   */
+  assigns: String.raw`(?:string ?=|[?.+|]{1,2}=|=>?|:(?::{0,2}=|(?!:\w))|>|<-|is[ \t]|value ?=|\{[\s\\n]{1,12}default {0,8}=)[ \t]{0,6}`,
   'inside-quote': insideQuote,
   /**
    * Matches a value without quotes around it, up to white space. A quote may stand in it where no closing
