@@ -85,7 +85,7 @@ const parts: Readonly<Record<string, string>> = {
    * Matches what stands between a name and its value on one line: PHP's `.=`, make's `:::=`, Go's type before
    * `=`, the end of a tag.
    */
-  assigns: String.raw`(?:string ?=|[?.+|]{1,2}=|=>?|:(?::{0,2}=|(?!:\w))|>|<-|is[ \t]|value ?=|\{[\s\\n]{1,12}default {0,8}=)[ \t]{0,6}`,
+  assigns: String.raw`(?:string ?=|[?.+|]{1,2}=|=>?|:(?::{0,2}=|(?!:\w))|>|<-|-(?= ["\x27])|is[ \t]|value ?=|\{[\s\\n]{1,12}default {0,8}=)[ \t]{0,6}`,
   'inside-quote': insideQuote,
   /**
    * Matches a value without quotes around it, up to white space. A quote may stand in it where no closing
