@@ -9,6 +9,7 @@ import { agentId, type GatewaySetup, startTestGateway, testConfig } from '../sup
 
 /** Values that no detector of the package knows: a passphrase, a code and a placeholder that was kept. */
 const values = {
+  short: 'Zq8-vN2?kLm7Xw',
   passphrase: 'Correct-Horse 7 batteries',
   code: '40-31-17-2256-88',
   kept: 'changeme-2024',
@@ -51,6 +52,14 @@ const forms: Readonly<Record<string, (value: string) => unknown>> = {
   'escapes of JSON': (value) => `"${[...value].map((it) => `\\u00${hex(it)}`).join('')}"`,
   base64: (value) => `data ${base64(`log: ${value} is the value`)}`,
   'base64 twice': (value) => base64(base64(`log: ${value} is the value`)),
+  'base64 alone': (value) => base64(value),
+  'base64 behind a byte': (value) => base64(`x${value}`),
+  'base64 behind two bytes': (value) => base64(`xy${value}z`),
+  'base64 for URLs': (value) => Buffer.from(value).toString('base64url'),
+  'hexadecimal alone': (value) => hex(value),
+  'hexadecimal in capitals': (value) => ({ dump: hex(value).toUpperCase() }),
+  'hexadecimal in pairs': (value) => hex(value).replace(/../g, '$& '),
+  backwards: (value) => [...value].reverse().join(''),
   hexadecimal: (value) => hex(`log: ${value} is the value`),
   entities: (value) => `<b>${[...value].map((it) => `&#x${hex(it)};`).join('')}</b>`,
 };
@@ -95,6 +104,16 @@ t.test('it is at home at the hosts that are named, where credentials usually sta
   );
 });
 
+t.test('the longest values are found, and cut out whole however they are written', async (t) => {
+  const value = `${'.+*'.repeat(85)}?`;
+  const gateway = await startTestGateway(t, setup({ known_secrets: [{ name: 'long', value }] }));
+  const scan = scanOf(gateway);
+  for (const text of [value, base64(value), hex(value)]) {
+    const answer = await scan({ body: `before ${text} behind` });
+    t.equal(answer.sanitized_body, 'before [REDACTED:known-secret-long] behind', text.slice(0, 8));
+  }
+});
+
 t.test('a reload takes another value', async (t) => {
   const gateway = await startTestGateway(t, setup());
   const scan = scanOf(gateway);
@@ -129,12 +148,12 @@ t.test('a value that other texts have too is refused, and never quoted', async (
     'ä'.repeat(9),
   ]) {
     const [mistake = '', ...more] = mistakesOf([{ name: 'a', value }]);
-    t.match(mistake, /^known_secrets\[0\]\.value: must be 8 to 512 characters/, JSON.stringify(value.length));
+    t.match(mistake, /^known_secrets\[0\]\.value: must be 8 to 256 characters/, JSON.stringify(value.length));
     t.notMatch(mistake, value.trim());
     t.strictSame(more, []);
   }
-  t.strictSame(mistakesOf([{ name: 'a', value: `x1${'y'.repeat(510)}` }]), []);
-  t.not(mistakesOf([{ name: 'a', value: `x1${'y'.repeat(511)}` }]).length, 0);
+  t.strictSame(mistakesOf([{ name: 'a', value: `x1${'y'.repeat(254)}` }]), []);
+  t.not(mistakesOf([{ name: 'a', value: `x1${'y'.repeat(255)}` }]).length, 0);
   t.match(mistakesOf([{ name: 'A b', value: 'a-value-17' }]), [/known_secrets\[0\]\.name: must be/]);
   const many = Array.from({ length: 251 }, (_, at) => ({ name: `s-${at}`, value: `value-number-${at}` }));
   t.match(mistakesOf(many), [/known_secrets: /]);
@@ -146,13 +165,13 @@ t.test('a name that is taken is refused by the daemon', async (t) => {
   writeFileSync(gateway.configFile, stringify(testConfig(setup({ known_secrets: twice }))));
   t.notOk(await gateway.reload());
   const { body } = await gateway.api('GET', '/readyz');
-  t.match(body.config.last_error, /known_secrets\[3\] id: is taken by known_secrets\[1\]/);
+  t.match(body.config.last_error, /known_secrets\[4\] id: is taken by known_secrets\[2\]/);
   t.notMatch(body.config.last_error, /another-value/);
 });
 
 t.test('the configuration that is shown has no value', async (t) => {
   const config = validateConfig({ known_secrets: known }, { file: undefined, env: {} });
   const shown = JSON.stringify(toShown(config));
-  t.match(shown, /"known_secrets":\[\{"name":"passphrase","value":"\*\*\*"/);
+  t.match(shown, /"known_secrets":\[\{"name":"short","value":"\*\*\*"/);
   for (const value of Object.values(values)) t.notMatch(shown, value);
 });
