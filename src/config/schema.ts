@@ -54,7 +54,7 @@ export const configSchema = section({
   detectors: list(path, 100).describe(
     'Globs of files with detectors of your own, which are added to those of the package for all tenants.',
   ),
-  known_secrets: list(knownSecret, 250).describe('Secrets that are found by their value, for all tenants.'),
+  known_secrets: list(knownSecret, 100).describe('Secrets that are found by their value, for all tenants.'),
   approvals: approvals.describe('How long approvals live and count.'),
   risk: risk.describe('How risk and trust are computed.'),
   feeds: list(feed, 100).describe('Threat feeds; none is fetched unless it is named here.'),
