@@ -1,3 +1,4 @@
+import { attackId } from '../src/core/attacks.ts';
 import { problems } from '../src/core/errors.ts';
 import { type FamilyText, familyTexts } from '../src/daemon/metrics/families.ts';
 import { reasonCodes } from '../src/decision/reason-codes.ts';
@@ -36,7 +37,10 @@ const meanings = new Map(
 
 /** The page of reason codes, signals and errors. */
 export function codesDocument(): string {
-  const reasons = [...meanings].map(([code, meaning]) => `- \`${code}\`: ${meaning}.`);
+  const reasons = [...meanings].map(([code, meaning]) => {
+    const attack = attackId(code);
+    return `- \`${code}\`: ${meaning}${attack === undefined ? '' : ` (${attack})`}.`;
+  });
   const signals = [...signalReasons].map((name) => `- \`${name}\`: ${meanings.get(name) ?? 'see risk'}.`);
   const weights = Object.entries(defaultWeights).map(([engine, weight]) => `\`${engine}\` ${weight}`);
   const errors = Object.entries(problems).map(
@@ -50,7 +54,8 @@ export function codesDocument(): string {
       '',
       '## Reason codes',
       '',
-      'Rules may name codes of their own besides these; in metrics those count as `OTHER`.',
+      'Rules may name codes of their own besides these; in metrics those count as `OTHER`. In brackets stands the technique',
+      'of MITRE ATLAS or ATT&CK that exports and notices in OCSF name.',
       '',
       ...reasons,
       '',

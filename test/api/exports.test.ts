@@ -1,7 +1,9 @@
 import t from 'tap';
 import { csvColumns, csvExport } from '../../src/api/exports/csv.ts';
 import { ocsf } from '../../src/api/exports/ocsf.ts';
+import { attackedCodes } from '../../src/core/attacks.ts';
 import { decisions } from '../../src/core/call.ts';
+import { reasonCodes } from '../../src/decision/reason-codes.ts';
 
 const at = '2026-11-22T10:00:00.000Z';
 const trace = (fields: Record<string, unknown> = {}): string =>
@@ -119,8 +121,31 @@ t.test('events of OCSF have what their class demands', async (t) => {
     policy: { uid: 'p1', name: 'payments' },
     unmapped: { risk_score: 0.815 },
   });
+  const attack = {
+    reason_codes: ['READ_THEN_WRITE', 'EXTERNAL_PRINCIPAL', 'EXFILTRATION', 'PROMPT_INJECTION'],
+  };
+  t.same(
+    JSON.parse(ocsf.toText(trace(attack))).attacks,
+    [
+      { technique: { uid: 'AML.T0086', name: 'Exfiltration via AI Agent Tool Invocation' } },
+      {
+        technique: { uid: 'AML.T0051', name: 'LLM Prompt Injection' },
+        sub_technique: { uid: 'AML.T0051.001', name: 'Indirect' },
+      },
+    ],
+    'each technique once',
+  );
+  t.same(bare.attacks, []);
   t.equal(bare.is_alert, false);
   t.equal(JSON.parse(ocsf.toText(trace({ url: '[REDACTED:url]' }))).dst_endpoint, undefined);
   for (const method of ['constructor', '__proto__', 'toString', 'get'])
     t.match(JSON.parse(ocsf.toText(trace({ method }))), { activity_id: 99, activity_name: method }, method);
+});
+
+t.test('techniques of attackers are named by codes that calls have', async (t) => {
+  const codes = new Set(reasonCodes.flatMap(([names]) => names));
+  t.strictSame(
+    attackedCodes.filter((it) => !codes.has(it)),
+    [],
+  );
 });

@@ -436,8 +436,15 @@ t.test('SIEM takes OCSF Detection Findings', async (t) => {
       { type_uid: 200403, status_id: 4, finding_info: { uid: 'i-1' } },
     ],
     [
+      {
+        kind: 'incident.opened',
+        data: { incident_id: 'i-2', reason_codes: ['RISK_HIGH', 'TOKEN_HARVESTING'] },
+      },
+      { attacks: [{ technique: { uid: 'T1528', name: 'Steal Application Access Token' } }] },
+    ],
+    [
       { kind: 'key.revoked', tenantId: null, agentId: null, toolName: null, data: {} },
-      { finding_info: { uid: 'ntc_1' }, resources: undefined, disposition_id: 17 },
+      { finding_info: { uid: 'ntc_1' }, resources: undefined, disposition_id: 17, attacks: [] },
     ],
   ];
   for (const [notice, want] of lives) {

@@ -1,3 +1,4 @@
+import { attacksOf } from '../../core/attacks.ts';
 import type { Band, Decision } from '../../core/call.ts';
 import type { Trace as RecordedTrace } from '../../decision/simulation/call-of-trace.ts';
 import type { ExportFormat } from './format.ts';
@@ -143,6 +144,7 @@ function judgementOf({ decision, method, url, risk_band = 'LOW', reason_codes = 
     action: action[1],
     disposition_id: disposition[0],
     disposition: disposition[1],
+    attacks: attacksOf(reason_codes),
     is_alert: decision !== 'ALLOW' && severityId >= 3,
   };
 }

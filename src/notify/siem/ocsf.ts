@@ -1,4 +1,5 @@
 import type { EventKind } from '../../config/sections/notifications.ts';
+import { attacksOf } from '../../core/attacks.ts';
 import type { Band } from '../../core/call.ts';
 import { toBrief } from '../brief.ts';
 import type { Message } from '../notice.ts';
@@ -81,6 +82,7 @@ export function toOcsf(message: Message): Record<string, unknown> {
       analytic: { name: 'Postern policy', type_id: 1, type: 'Rule', ...ruleOf(data) },
     },
     ...dispositionOf(notice.kind),
+    attacks: attacksOf(codesIn(data)),
     ...resourcesOf(message),
     unmapped: data,
   };
@@ -94,6 +96,9 @@ function findingUid(data: Readonly<Record<string, unknown>>, noticeId: string): 
 
 const ruleOf = ({ rule_id: uid }: Readonly<Record<string, unknown>>): object =>
   typeof uid === 'string' ? { uid } : {};
+
+const codesIn = ({ reason_codes: codes }: Readonly<Record<string, unknown>>): readonly string[] =>
+  Array.isArray(codes) ? codes.filter((it) => typeof it === 'string') : [];
 
 function dispositionOf(kind: EventKind): object {
   const found = dispositions[kind];
