@@ -31,11 +31,9 @@ export async function holdAddresses(config: Config, files: Files) {
   const sockets = new Set<Socket>();
   // Each connection is closed with its answer: none stays until the daemon itself listens.
   const serve = (socket: Socket): void =>
-    agents.serve(
-      socket,
-      (exchange) => answerProblem(exchange, starting(), ['Connection', 'close']),
-      (_request, tunnel) => tunnel.end(rawProblem(starting()), () => tunnel.destroy()),
-    );
+    agents.serve(socket, (exchange) => answerProblem(exchange, starting(), ['Connection', 'close']), {
+      onConnect: (_request, tunnel) => tunnel.end(rawProblem(starting()), () => tunnel.destroy()),
+    });
   const hold = async (
     address: ListenAddress,
     shown: ListenerTls | undefined,

@@ -24,7 +24,7 @@ interface ConnectOptions {
   readonly contexts: Contexts;
   readonly connections: Connections;
   /** Takes the decrypted (or plain) connection of a tunnel and speaks HTTP on it. */
-  readonly serve: (socket: Socket, tunnel: Tunnel) => void;
+  readonly serve: (socket: Socket, tunnel: Tunnel, speaks?: { readonly isHttp2: boolean }) => void;
   /** Keeps the tunnels that nobody reads. */
   readonly joined: JoinedTunnels;
   readonly log: Log;
@@ -33,11 +33,13 @@ interface ConnectOptions {
 const established = (headers: readonly string[] = []): string =>
   `HTTP/1.1 200 Connection Established\r\n${toLines(headers)}\r\n`;
 const tlsHandshake = 0x16;
+/** Beginning of HTTP/2 without TLS (RFC 9113, 3.4), as clients of gRPC send it; no method is called so. */
+const http2Start = 'PRI ';
 /**
- * Protocols that are offered in tunnels. Clients that know both mean the first one that they name, which is
+ * Protocols that are offered in tunnels. Clients that know several mean the first one that they name, which is
  * HTTP/2.
  */
-const alpnProtocols = ['h2', 'http/1.1'];
+const alpnProtocols = ['h2', 'http/1.1', 'http/1.0'];
 
 /**
  * Opens tunnels (RFC 9110, 9.3.6). It authenticates, checks host and port as far as that goes without
@@ -120,8 +122,13 @@ export class ConnectEntrance {
         });
       } else if (isMethodStart(first[0] ?? 0)) {
         socket.setTimeout(0);
-        this.#options.serve(socket, { ...tunnel, scheme: 'http' });
-      } else socket.destroy();
+        const isHttp2 = first.toString('latin1', 0, http2Start.length) === http2Start;
+        this.#options.serve(socket, { ...tunnel, scheme: 'http' }, { isHttp2 });
+      } else {
+        socket.destroy();
+        const host = this.#options.gate().safeName(tunnel.tenantId, tunnel.host);
+        this.#options.log.debug({ host }, 'a tunnel began with neither TLS nor HTTP');
+      }
     });
   }
 

@@ -54,9 +54,11 @@ interface LabOptions {
   /** In place of the answers to what was said in a chat. */
   readonly onChat?: (call: Chat) => void;
   readonly clientOptions?: grpc.ChannelOptions;
+  /** Server and client speak without TLS. */
+  readonly isPlain?: boolean;
 }
 
-async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
+async function startServer(t: Test, said: string[], { onChat, isPlain = false }: LabOptions) {
   const server = new grpc.Server({ 'grpc.max_receive_message_length': -1 });
   const chats: Chat[] = [];
   const cancelled: Promise<unknown>[] = [];
@@ -93,9 +95,11 @@ async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
     },
   });
   const { certPem, keyPem } = testAuthority().issue();
-  const credentials = grpc.ServerCredentials.createSsl(null, [
-    { cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) },
-  ]);
+  const credentials = isPlain
+    ? grpc.ServerCredentials.createInsecure()
+    : grpc.ServerCredentials.createSsl(null, [
+        { cert_chain: Buffer.from(certPem), private_key: Buffer.from(keyPem) },
+      ]);
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync('127.0.0.1:0', credentials, (error, port) => (error ? reject(error) : resolve(port))),
   );
@@ -104,7 +108,8 @@ async function startServer(t: Test, said: string[], { onChat }: LabOptions) {
 }
 
 /** A gateway before an upstream at this port, and a client that goes through it. */
-async function openLab(t: Test, port: number, { limits, upstream, clientOptions, config }: LabOptions) {
+async function openLab(t: Test, port: number, options: LabOptions) {
+  const { limits, upstream, clientOptions, config, isPlain = false } = options;
   const dir = mkdtempSync(join(tmpdir(), 'postern-grpc-'));
   t.teardown(() => rmSync(dir, { recursive: true, force: true }));
   const caFile = join(dir, 'ca.pem');
@@ -117,7 +122,8 @@ async function openLab(t: Test, port: number, { limits, upstream, clientOptions,
   const ca = readFileSync(gateway.caFile);
   process.env['grpc_proxy'] = gateway.proxyWithKey;
   const authority = `api.test.example:${port}`;
-  const client = new Client(authority, grpc.credentials.createSsl(ca), clientOptions);
+  const credentials = isPlain ? grpc.credentials.createInsecure() : grpc.credentials.createSsl(ca);
+  const client = new Client(authority, credentials, clientOptions);
   t.teardown(() => {
     client.close();
     delete process.env['grpc_proxy'];
@@ -229,6 +235,15 @@ t.test('what a message carries is read like any body', async (t) => {
   const inMetadata = await say('hello', metadataOf('x-note', awsKeyId())).answer.catch((error) => error);
   t.match(inMetadata, { code: grpc.status.PERMISSION_DENIED });
   t.same(said, [], 'nothing reaches the server');
+});
+
+t.test('clients and servers without TLS speak HTTP/2 in a tunnel, and are judged as well', async (t) => {
+  const { say, said, gateway } = await startLab(t, { isPlain: true });
+  await gateway.apply([denySecrets]);
+  t.equal(await say('hello').answer, 'you said hello');
+  const failed = await say(`our key is ${awsKeyId()}`).answer.catch((error: grpc.ServiceError) => error);
+  t.match(failed, { code: grpc.status.PERMISSION_DENIED });
+  t.same(said, ['hello']);
 });
 
 t.test('a stream of answers passes message by message', async (t) => {

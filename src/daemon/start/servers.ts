@@ -69,7 +69,8 @@ export class Servers {
       contexts: createContexts(authority, { now: Date.now }),
       connections: this.#connectionsOf.proxy,
       log,
-      serve: (socket, tunnel) => this.#agents.serve(socket, (exchange) => forward(exchange, tunnel)),
+      serve: (socket, tunnel, speaks) =>
+        this.#agents.serve(socket, (exchange) => forward(exchange, tunnel), speaks),
     });
     this.#api = createRouter(apiRoutes, gate, {
       connections: this.#connectionsOf.control,
@@ -91,7 +92,10 @@ export class Servers {
   newProxy(): Server {
     return this.#track(
       createListener(
-        (socket) => this.#agents.serve(socket, this.#outside, (...asked) => this.#tunnels.connect(...asked)),
+        (socket) =>
+          this.#agents.serve(socket, this.#outside, {
+            onConnect: (...asked) => this.#tunnels.connect(...asked),
+          }),
         {
           limits: () => this.#limits(),
           isTold: this.#isTold,

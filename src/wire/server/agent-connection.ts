@@ -17,8 +17,11 @@ import type { AllowedTicks, Served, ServingContext } from './serving-context.ts'
 
 /** Bytes of later requests that are kept while one is answered. Beyond them nothing more is read. */
 const waitingBytesMax = 65_536;
-/** Bytes of a refused body that are read and dropped, so that the client stays connected to read why. */
-const lingerBytesMax = 16 * 1024 * 1024;
+/**
+ * Times `AllowedTicks.linger` for which the rest of a refused body is read and dropped, however many bytes it
+ * has. Many clients read the answer only once they have sent all of it.
+ */
+const lingersMax = 6;
 
 /** A request for a tunnel (RFC 9110, 9.3.6). */
 export interface ConnectRequest {
@@ -58,8 +61,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   readonly #onExchange: (exchange: Exchange) => void;
   #phase: Phase = 'head';
   /**
-   * Tick from which a deadline counts: a request began, its answer ended, or the connection went idle or
-   * began to close.
+   * Tick from which a deadline counts: a request began, its answer ended, the connection went idle, or bytes
+   * came that are dropped.
    */
   #sinceTick: number;
   #isFirst = true;
@@ -69,7 +72,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   readonly #waiting = new Gathered();
   readonly #heads: RequestHeadReader;
   readonly #onConnect: OnConnect | undefined;
-  #droppedBytes = 0;
+  /** Tick at which our side was closed. */
+  #closedTick = 0;
   #head: ParsedRequestHead | undefined;
   /**
    * Tells whether the request asks to switch. What follows may be no request, so nothing more is read as one.
@@ -123,7 +127,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     const ticks = this.#context.tick - this.#sinceTick;
     if (this.#phase === 'switched') return;
     if (this.#phase === 'closing') {
-      if (ticks >= allowed.linger) this.socket.destroy();
+      const closedTicks = this.#context.tick - this.#closedTick;
+      if (ticks >= allowed.linger || closedTicks >= lingersMax * allowed.linger) this.socket.destroy();
     } else if (this.#phase === 'head') {
       const isIdle = !this.#isFirst && this.#waiting.length === 0;
       if (isIdle && ticks >= allowed.idle) this.#leave();
@@ -218,7 +223,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
 
   readonly #onData = (chunk: Buffer): void => {
     if (this.#phase === 'head') this.#readHead(chunk);
-    else if (this.#phase === 'closing') this.#drop(chunk.length);
+    else if (this.#phase === 'closing') this.#sinceTick = this.#context.tick;
     else if (this.#body?.isAwaited && this.#waiting.length === 0) this.#readBody(this.#body, chunk);
     else {
       this.#waiting.add(chunk);
@@ -340,12 +345,8 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
   #startClosing(): void {
     this.#phase = 'closing';
     this.#sinceTick = this.#context.tick;
+    this.#closedTick = this.#context.tick;
     this.#waiting.take();
-  }
-
-  #drop(bytes: number): void {
-    this.#droppedBytes += bytes;
-    if (this.#droppedBytes > lingerBytesMax) this.socket.destroy();
   }
 }
 

@@ -10,10 +10,16 @@ export type AgentConnections = ReturnType<typeof createAgentConnections>;
 const tickMsMin = 10;
 const tickMsMax = 1000;
 /**
- * Longest time for a client to read its last answer and to close its side. It is never longer than that for a
- * head.
+ * Longest time for a client to read its last answer, or to send more of what is dropped, and to close its
+ * side. It is never longer than that for a head.
  */
 const lingerMsMax = 5000;
+
+interface ServeOptions {
+  /** Tells whether the client speaks HTTP/2. By default its TLS handshake says so. */
+  readonly isHttp2?: boolean;
+  readonly onConnect?: OnConnect;
+}
 
 /**
  * Creates the server's side of all connections of clients, on listeners and inside tunnels, under one coarse
@@ -58,14 +64,17 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
 
   return {
     /**
-     * Speaks HTTP on a connection from now on: HTTP/2 where that was agreed on in its TLS handshake, else
-     * HTTP/1.1. Bytes that were peeked at are `unshift`ed before. Without `onConnect` no tunnel can be asked
-     * for.
+     * Speaks HTTP on a connection from now on. Bytes that were peeked at are `unshift`ed before. Without
+     * `onConnect` no tunnel can be asked for.
      */
-    serve(socket: Socket, onExchange: (exchange: Exchange) => void, onConnect?: OnConnect) {
+    serve(
+      socket: Socket,
+      onExchange: (exchange: Exchange) => void,
+      { isHttp2 = agreedOnHttp2(socket), onConnect }: ServeOptions = {},
+    ) {
       // The `close` of this socket has come, or will come before anybody listens.
       if (socket.destroyed) return;
-      const connection = isHttp2(socket)
+      const connection = isHttp2
         ? new AgentSession(socket, context, turns, onExchange)
         : new AgentConnection(socket, context, onExchange, onConnect);
       connection.slot = open.push(connection) - 1;
@@ -90,4 +99,4 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
 
-const isHttp2 = (socket: Socket): boolean => 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
+const agreedOnHttp2 = (socket: Socket): boolean => 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';

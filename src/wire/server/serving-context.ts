@@ -19,6 +19,7 @@ export interface AllowedTicks {
    */
   request(bodyTimeoutMs?: number): number;
   readonly idle: number;
+  /** Between the bytes that a client sends behind its last answer. */
   readonly linger: number;
 }
 

