@@ -159,7 +159,9 @@ export function parseDescribed(text: string): Target {
     return refuse('url', 'The host of the URL is not a valid name or address.');
   const port = url.port === '' ? (defaultPorts.get(scheme) ?? 0) : Number(url.port);
   if (isHttp && port === 0) refuse('url', 'The URL has port 0, at which nothing listens.');
-  const path = (isHttp ? url.pathname : url.pathname || '/') + url.search;
+  // An empty query is one of its own (RFC 3986, 6.2.3), which `search` does not tell from none.
+  const query = url.search === '' && /^[^#]*\?/.test(text) ? '?' : url.search;
+  const path = (isHttp ? url.pathname : url.pathname || '/') + query;
   const href = `${scheme}://${toAuthority(scheme, host ?? '', port)}${path}`;
   const fragment = url.hash.slice(1);
   const userInfo = url.password === '' ? url.username : `${url.username}:${url.password}`;

@@ -71,6 +71,9 @@ t.test('a target is normalised once', async (t) => {
     { url: 'https://example.com/a%2Fb', href: 'https://example.com/a%2Fb' },
     { url: 'http://127.1/', href: 'http://127.0.0.1/' },
     { url: 'http://[::1]:81/', href: 'http://[::1]:81/' },
+    { url: 'https://example.com/\\a?', href: 'https://example.com//a?' },
+    { url: 'https://example.com/a?#b?', href: 'https://example.com/a?' },
+    { url: 'https://example.com/a#b?', href: 'https://example.com/a' },
     { url: 'mcp://Server/tool', href: 'mcp://server/tool' },
     { url: 'constructor://Server/tool', href: 'constructor://server/tool' },
   ];

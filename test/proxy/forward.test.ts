@@ -311,6 +311,20 @@ t.test('plain http goes in absolute-form, and through a tunnel', async (t) => {
   );
 });
 
+t.test('curl may speak HTTP/1.0, and send a URL as it was typed', async (t) => {
+  if (!needProgram(t, 'curl')) return;
+  const upstream = await startUpstream(t);
+  const gateway = await startTestGateway(t, { upstream });
+  for (const version of ['--http1.0', '--http1.1', '--http2']) {
+    const { stdout } = await run('curl', [
+      ...['-s', '-o', '/dev/null', '-w', '%{http_code}', version, '--cacert', gateway.caFile],
+      ...['-x', gateway.proxyWithKey, `https://api.test.example:${upstream.port}/a?q=ü`],
+    ]);
+    t.equal(stdout, '200', version);
+  }
+  t.same(new Set(upstream.requests.map(({ url }) => url)), new Set(['/a?q=%C3%BC']));
+});
+
 t.test('what names another URL reaches servers of the operator alone, and is judged there', async (t) => {
   const upstream = await startUpstream(t, undefined, { tls: false });
   const allow_private = ['127.0.0.1/32', '::1/128'];

@@ -41,8 +41,8 @@ export interface Head {
 export interface ParsedRequestHead extends Head {
   readonly method: string;
   /**
-   * The target as it was sent (RFC 9112, 3.2): not parsed, visible ASCII, which is all that a URI may have
-   * (RFC 3986, 2).
+   * The target (RFC 9112, 3.2), not parsed. Bytes beyond ASCII, which no URI has (RFC 3986, 2), are
+   * percent-encoded.
    */
   readonly target: string;
 }
@@ -51,6 +51,7 @@ export interface ResponseHead extends Head {
   readonly status: number;
 }
 
+const cr = 0x0d;
 const emptyLine = Buffer.from('\r\n\r\n');
 export const emptyLineBytes = emptyLine.length;
 
@@ -61,12 +62,22 @@ export const emptyLineBytes = emptyLine.length;
 export const findHeadEnd = (bytes: Buffer, from: number): number =>
   bytes.indexOf(emptyLine, Math.max(0, from - emptyLineBytes + 1));
 
+/** Tells whether a line that begins at `from` or later ends in a bare LF. */
+export function hasBareLineFeed(bytes: Buffer, from: number): boolean {
+  for (let at = bytes.indexOf('\n', from); at >= 0; at = bytes.indexOf('\n', at + 1)) {
+    if (bytes[at - 1] !== cr) return true;
+  }
+  return false;
+}
+
 /** Characters of a token, as a class of a regular expression (RFC 9110, 5.6.2). */
 export const tokenChars = "!#$%&'*+.^_`|~0-9A-Za-z-";
 /** Characters of a value, as such a class: white space, what is visible, and obs-text (RFC 9110, 5.5). */
 export const textChars = String.raw`\t\x20-\x7e\x80-\xff`;
 
-const requestLine = new RegExp(String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e]+) HTTP/1\.([01])\r\n`);
+const requestLine = new RegExp(
+  String.raw`^([${tokenChars}]{1,32}) ([\x21-\x7e\x80-\xff]+) HTTP/1\.([01])\r\n`,
+);
 const statusLine = new RegExp(String.raw`^HTTP/1\.([01]) ([1-9][0-9]{2})(?: [${textChars}]*)?\r\n`);
 /**
  * Matches the line of the one transfer coding. It allows no tabs, unlike RFC 9110: for some parsers `chunked`
@@ -82,13 +93,26 @@ const fieldLines = new RegExp(String.raw`(?:[${tokenChars}]+:[${textChars}]*\r\n
 export function parseRequestHead(text: string, fieldsMax: number): ParsedRequestHead {
   const line = requestLine.exec(text);
   if (!line) throw new MalformedMessage('The request line is malformed.');
-  const [whole, method = '', target = '', minor] = line;
+  const [whole, method = '', sent = '', minor] = line;
+  const target = withoutRawBytes(sent);
   const fields = readFields(text, whole.length, fieldsMax);
   const isHttp10 = minor === '0';
   const head = { method, target, isHttp10, fields, contentLength: -1, isChunked: false, connection: '' };
   readFraming(text, head);
   return head;
 }
+
+/**
+ * Returns a target with its bytes beyond ASCII percent-encoded. Programs such as curl send them as they were
+ * typed, and servers take both forms for the same.
+ */
+export const withoutRawBytes = (target: string): string =>
+  rawByte.test(target)
+    ? target.replace(rawBytes, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+    : target;
+
+const rawByte = /[\x80-\xff]/;
+const rawBytes = /[\x80-\xff]/g;
 
 /**
  * Parses the head of an answer, which has the same form but for its first line. Throws `MalformedMessage`.

@@ -2,6 +2,7 @@ import { Gathered } from './gathered.ts';
 import {
   emptyLineBytes,
   findHeadEnd,
+  hasBareLineFeed,
   MalformedMessage,
   parseResponseHead,
   type ResponseHead,
@@ -40,7 +41,7 @@ export class ResponseHeadReader {
         throw new MalformedMessage('The head of its answer is too large.', true);
       }
       if (end < 0) {
-        this.#hold(unread);
+        this.#hold(unread, seen);
         return undefined;
       }
       const head = parseResponseHead(unread.toString('latin1', 0, end + 2), fieldsMax);
@@ -60,10 +61,11 @@ export class ResponseHeadReader {
    * Keeps the beginning of a head. Throws where it is not one of HTTP/1.1. A server of another protocol may
    * be waiting for us now, and will not send what would end a head.
    */
-  #hold(unread: Buffer): void {
+  #hold(unread: Buffer, seen: number): void {
     if (!statusLineStart.startsWith(unread.toString('latin1', 0, statusLineStart.length))) {
       throw new MalformedMessage('It does not speak HTTP/1.1.');
     }
+    if (hasBareLineFeed(unread, seen)) throw new MalformedMessage('A line does not end in CRLF.');
     this.#held.add(unread);
   }
 }

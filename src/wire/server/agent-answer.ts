@@ -141,6 +141,8 @@ export class AgentAnswer implements Answer {
   destroy(): void {
     const { socket } = this.#line;
     if (this.#isClosed) return;
+    // What came before the cut is held back until the turn ends, and would be lost with the socket.
+    socket.uncork();
     // A body that ends with its connection would look whole at a clean end, so the connection is reset. Over
     // TLS the missing close_notify says that the body is cut.
     if (this.#isHttp10 && this.headersSent && !('encrypted' in socket)) socket.resetAndDestroy();

@@ -12,7 +12,7 @@ import type { BodyBounds } from './collect.ts';
  */
 export interface Exchange {
   readonly method: string;
-  /** The target as it was sent (RFC 9112, 3.2), not parsed. */
+  /** The target (RFC 9112, 3.2), not parsed, with bytes beyond ASCII percent-encoded. */
   readonly target: string;
   /**
    * Flat [name, value, …] in the order and casing in which they came. They are slices of the head, so copy

@@ -2,6 +2,7 @@ import type { Gathered } from '../http1/gathered.ts';
 import {
   emptyLineBytes,
   findHeadEnd,
+  hasBareLineFeed,
   MalformedMessage,
   type ParsedRequestHead,
   parseRequestHead,
@@ -104,11 +105,4 @@ function checkHead({ method, fields, isHttp10 }: ParsedRequestHead): void {
   }
   if (hosts > 1) throw new MalformedMessage('The request has two Host fields.');
   if (hosts === 0 && !isHttp10) throw new MalformedMessage('The request has no Host.');
-}
-
-function hasBareLineFeed(bytes: Buffer, from: number): boolean {
-  for (let at = bytes.indexOf(lf, from); at >= 0; at = bytes.indexOf(lf, at + 1)) {
-    if (bytes[at - 1] !== cr) return true;
-  }
-  return false;
 }

@@ -275,6 +275,7 @@ t.test('refuses answers that break HTTP', async (t) => {
     'a status that is none': 'HTTP/1.1 099 Low\r\n\r\n',
     'a status with four digits': 'HTTP/1.1 2000 OK\r\n\r\n',
     'lines that end in LF': 'HTTP/1.1 200 OK\nContent-Length: 0\n\n\r\n\r\n',
+    'nothing but lines that end in LF': 'HTTP/1.1 200 OK\nContent-Length: 0\n\n',
     'a folded line': `${head}X: a\r\n b\r\n\r\n`,
     'two lengths': `${head}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`,
     'two lengths in one': `${head}Content-Length: 1, 1\r\n\r\na`,

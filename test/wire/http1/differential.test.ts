@@ -106,8 +106,9 @@ const asRead = ({ start, fields, body }: Message) => ({ start, fields: endToEnd(
 const explained: Record<string, (message: Message, text: string) => boolean> = {
   // Any token is a method here (RFC 9110, 9.1); which of them are served is for the server to say.
   HPE_INVALID_METHOD: ({ start }) => !METHODS.includes(start[0] ?? ''),
-  // A target is judged where it is parsed, with one parser for all entrances.
-  HPE_INVALID_URL: ({ start }) => !/^[/*]/.test(start[1] ?? ''),
+  // A target is judged where it is parsed, with one parser for all entrances. Bytes beyond ASCII are percent-encoded.
+  HPE_INVALID_URL: ({ start: [, target = ''] }, text) =>
+    !/^[/*]/.test(target) || (/%[89A-F]/.test(target) && /[\x80-\xff]/.test(text)),
   // Node heeds a Connection field in trailers and interim answers, and Proxy-Connection; to us none of them is about the connection.
   HPE_CLOSED_CONNECTION: (_message, text) =>
     /\n(?:Proxy-)?Connection:/i.test(text) || /^HTTP\/1.0 1/.test(text),

@@ -245,7 +245,8 @@ t.test('a body that is not as long as declared cuts the connection', async (t) =
         t.equal(answer.write(Buffer.from('c')), false, 'nothing more is taken');
         answer.end();
       },
-      seen: /^(|.*2\r\nab\r\n)$/s,
+      // What came before the cut is not lost, such as the last event of a stream.
+      seen: /\r\n\r\n2\r\nab\r\n$/,
     },
   ];
   for (const { name, write, seen } of cases) {

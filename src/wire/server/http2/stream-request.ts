@@ -1,4 +1,5 @@
 import { GatewayError } from '../../../core/errors.ts';
+import { withoutRawBytes } from '../../http1/head.ts';
 import {
   headTooLarge,
   knownMethods,
@@ -38,7 +39,7 @@ const cookieSeparator = '; ';
 /**
  * Reads the flat head of a stream (RFC 9113, 8.3.1), whose well-formedness as HTTP/2 was checked before.
  * Throws VALIDATION_FAILED where `:authority` and Host disagree, the method is unknown, a tunnel is asked
- * for, or the path is not visible ASCII. Throws MISDIRECTED_REQUEST for another scheme, EXPECTATION_FAILED,
+ * for, or the path has control characters or spaces. Throws MISDIRECTED_REQUEST for another scheme, EXPECTATION_FAILED,
  * and HEADERS_TOO_LARGE.
  */
 export function readStreamRequest(
@@ -66,7 +67,8 @@ export function readStreamRequest(
     }
   }
   if (raw.length > 2 * fieldsMax || bytes > bytesMax) throw headTooLarge();
-  const { ':method': method = '', ':path': path, ':authority': authority, ':scheme': said } = pseudo;
+  const { ':method': method = '', ':path': sent = '', ':authority': authority, ':scheme': said } = pseudo;
+  const target = withoutRawBytes(sent);
   const isConnect = method === 'CONNECT' && pseudo[':protocol']?.toLowerCase() === 'websocket';
   if (method === 'CONNECT' && !isConnect) throw nestedTunnel();
   if (!knownMethods.has(method)) throw unknownMethod();
@@ -74,19 +76,19 @@ export function readStreamRequest(
     throw new GatewayError('MISDIRECTED_REQUEST', `This connection carries requests for ${scheme} URLs.`);
   }
   if (authority !== undefined && host !== undefined && authority !== host) throw contradiction();
-  if (!visible.test(path ?? '')) throw oddPath();
+  if (!visible.test(target)) throw oddPath();
   if (authority !== undefined && host === undefined) fields.push('host', authority);
   // The parts of a cookie are one field for whoever does not speak HTTP/2 (RFC 9113, 8.2.3).
   if (cookies.length > 0) fields.push('cookie', cookies.join(cookieSeparator));
   if (expected !== '' && expected !== '100-continue') throw unmetExpectation();
   if (isConnect) fields.push('connection', 'Upgrade', 'upgrade', 'websocket');
   return {
-    ...{ method: isConnect ? 'GET' : method, target: path ?? '', fields, contentLength, isConnect },
+    ...{ method: isConnect ? 'GET' : method, target, fields, contentLength, isConnect },
     expectsContinue: expected !== '',
   };
 }
 
-/** Matches visible ASCII, as in a request line of HTTP/1.1; a path percent-encodes the rest. */
+/** Matches visible ASCII, as in a request line of HTTP/1.1. */
 const visible = /^[!-~]+$/;
 
 const oddPath = (): GatewayError =>
