@@ -13,6 +13,10 @@ interface Parameter {
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>;
 
+interface Answer {
+  readonly content?: Content;
+}
+
 interface Operation {
   readonly tags: readonly string[];
   readonly summary: string;
@@ -20,7 +24,7 @@ interface Operation {
   readonly 'x-permission'?: readonly string[];
   readonly parameters: readonly Parameter[];
   readonly requestBody?: { readonly required: boolean; readonly content: Content };
-  readonly responses: Readonly<Record<string, { readonly content?: Content }>>;
+  readonly responses: Readonly<Record<string, Answer>>;
 }
 
 interface OpenApi {
@@ -80,11 +84,17 @@ const shapeOf = (title: string, schema: Schema): string[] => {
   return [`${title}:${type}`, ...(fields.length > 0 ? ['', ...fields] : []), ''];
 };
 
+/** Tells whether an answer is what was asked for, which `GET /readyz` also answers beside a failure. */
+const isNoFailure = ([status, { content = {} }]: [string, Answer]): boolean =>
+  status.startsWith('2') || 'application/json' in content;
+
 function sectionOf(method: string, path: string, operation: Operation): string[] {
   const { summary, parameters, requestBody, responses } = operation;
   const query = parameters.filter((it) => it.in === 'query');
   const properties = Object.fromEntries(query.map(({ name, schema }) => [name, schema]));
-  const [status = '', answer] = Object.entries(responses).find(([it]) => it !== 'default') ?? [];
+  const answers = Object.entries(responses).filter(isNoFailure);
+  const status = answers.map(([it]) => it).join(' or ');
+  const [[, answer] = []] = answers;
   return [
     `### ${method.toUpperCase()} ${path}`,
     '',
