@@ -82,7 +82,16 @@ export function toOpenApi(routes: readonly Route[]): Json {
 }
 
 function toOperation(route: Route, named: Named): Json {
-  const { tag, summary, access, status = 200, body, answer, answerTypes = ['application/json'] } = route;
+  const {
+    tag,
+    summary,
+    access,
+    status = 200,
+    body,
+    described = body,
+    answer,
+    answerTypes = ['application/json'],
+  } = route;
   const isPublic = access === 'public';
   return {
     operationId: `${route.method.toLowerCase()}${route.path.replace(/[^A-Za-z0-9]+(\w)/g, (_, letter: string) => letter.toUpperCase())}`,
@@ -91,11 +100,11 @@ function toOperation(route: Route, named: Named): Json {
     security: isPublic ? [] : securityOf(route),
     ...(isPublic ? {} : { 'x-permission': permissionOf(access) }),
     parameters: parametersOf(route, named),
-    ...(body
+    ...(described
       ? {
           requestBody: {
             required: !route.isBodyOptional,
-            content: contentOf(toSchema(body, 'input', named), typesOf(route), exampleOf(route)),
+            content: contentOf(toSchema(described, 'input', named), typesOf(route), exampleOf(route)),
           },
         }
       : {}),

@@ -161,6 +161,8 @@ interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly isForKeys?: boolean;
   /** Schema of the body; absent where the endpoint takes none. */
   readonly body?: z.ZodType<Body>;
+  /** Schema of the body for the description of the API, where `body` reads only a part of it. */
+  readonly described?: z.ZodType;
   readonly query?: z.ZodType<Query>;
   readonly answer: z.ZodType<Answer>;
   /** Content types of the answer, where they are not JSON. */

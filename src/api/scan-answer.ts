@@ -4,7 +4,7 @@ import { explanationForAgent, signalsForAgent } from '../decision/trace/agent-vi
 import { shownOperationOf } from '../decision/trace/safe-names.ts';
 import { publicFinding, publicRule } from '../decision/trace/trace-line.ts';
 import type { DescribedBody } from './fields/described-call.ts';
-import { band, decision, finding, safeName, signal } from './fields/fields.ts';
+import { band, decision, finding, matchedRule, safeName, signal } from './fields/fields.ts';
 import { RawAnswer } from './route.ts';
 
 const findingsMax = 100;
@@ -31,7 +31,7 @@ export const scanAnswer = z
     would_be: decision.optional().describe('In monitor mode: the decision that would have stood'),
     violations: z.array(z.string()).optional().describe('How the call leaves the scope of its key'),
     findings: z.array(finding),
-    matched_rules: z.array(z.record(z.string(), z.unknown())),
+    matched_rules: z.array(matchedRule),
     tags: z.array(z.string()).optional(),
     explanation: z.array(z.string()),
   })

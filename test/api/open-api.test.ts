@@ -5,6 +5,7 @@ import { requestExamples } from '../../src/api/examples.ts';
 import { apiRoutes } from '../../src/api/index.ts';
 import { toOpenApi } from '../../src/api/open-api.ts';
 import { problems } from '../../src/core/errors.ts';
+import { conditionKeys } from '../../src/policy/schema.ts';
 import { checkDescribed } from '../support/described-answers.ts';
 
 const document = () => JSON.parse(JSON.stringify(toOpenApi(apiRoutes)));
@@ -37,14 +38,27 @@ t.test('it has servers, inbound routes and all errors', async (t) => {
 
 t.test('every request with a body has an example that is taken', async (t) => {
   const examples = new Set(Object.keys(requestExamples));
-  for (const { method, path, body } of apiRoutes) {
-    if (!body) continue;
+  for (const { method, path, body, described = body } of apiRoutes) {
+    if (!body || !described) continue;
     const name = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`;
     t.ok(examples.delete(name), `${name} has one`);
-    const { success, error } = body.safeParse(requestExamples[name]);
-    t.ok(success, `${name}: ${error}`);
+    for (const schema of [body, described]) {
+      const { success, error } = schema.safeParse(requestExamples[name]);
+      t.ok(success, `${name}: ${error}`);
+    }
   }
   t.strictSame([...examples], [], 'and no other has one');
+});
+
+t.test('policies are described to the last key of their rules', async (t) => {
+  const { paths, components } = document();
+  const { required, properties } =
+    paths['/v1/policies/apply'].post.requestBody.content['application/yaml'].schema;
+  t.strictSame(required, ['name', 'rules']);
+  t.strictSame(properties.rules.items, { $ref: '#/components/schemas/Rule' });
+  const { match, condition } = components.schemas.Rule.properties;
+  t.ok(match.properties.tool_name);
+  t.strictSame(conditionKeys.filter((it) => !(it in condition.properties)), []);
 });
 
 t.test('an answer that the document does not describe fails a test', async (t) => {

@@ -42,6 +42,14 @@ export const signal = z.object({
   score: z.number(),
   details: z.string(),
 });
+/** A rule that matched a call. */
+export const matchedRule = z.object({
+  policy_id: z.string(),
+  policy_name: z.string(),
+  version: z.int(),
+  rule_id: z.string(),
+  action: z.string(),
+});
 /** A time in answers (ISO 8601, in UTC). */
 export const time = z.iso.datetime();
 /** A time in requests (ISO 8601 with any offset), parsed to milliseconds. */

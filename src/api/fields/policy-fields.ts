@@ -2,13 +2,23 @@ import { z } from 'zod';
 import { GatewayError } from '../../core/errors.ts';
 import type { Gate } from '../../decision/gate.ts';
 import { namesKnownTo } from '../../decision/trace/known-names.ts';
-import type { PolicyDocument } from '../../policy/schema.ts';
+import { applySchema, type PolicyDocument, ruleSchema } from '../../policy/schema.ts';
 import { validatePolicy } from '../../policy/validate.ts';
 import type { PolicyRecord } from '../../state/store.ts';
 import type { FilePolicy } from '../../tenants/policy-book.ts';
-import { time, toIso } from './fields.ts';
+import { ofTenant, time, toIso } from './fields.ts';
 import { invalid } from './invalid.ts';
 import { shown } from './shown.ts';
+
+const rule = ruleSchema.meta({ id: 'Rule' });
+
+/** A policy as apply takes it, for the description of the API. `validatePolicy` reads it, and says more of mistakes. */
+export const describedApply = applySchema
+  .omit({ tenants: true, env_names: true })
+  .extend({ ...ofTenant, rules: z.array(rule).min(1) });
+
+/** Rules of answers, which were checked when they were applied. */
+const rules = z.array(z.unknown()).meta({ items: { $ref: '#/components/schemas/Rule' } });
 
 export const publicPolicy = z
   .object({
@@ -17,7 +27,7 @@ export const publicPolicy = z
     env_name: z.string().nullable().describe('null: all environments'),
     version: z.int(),
     mode: z.enum(['enforce', 'monitor']),
-    rules: z.array(z.unknown()),
+    rules,
     source: z.enum(['api', 'file']).describe('file: from a policy file, which the API cannot change'),
   })
   .meta({ id: 'Policy' });

@@ -1,19 +1,11 @@
 import { z } from 'zod';
 import { dataClasses, verbs } from '../../core/call.ts';
-import { band, decision, finding, signal, time } from './fields.ts';
+import { band, decision, finding, matchedRule, signal, time } from './fields.ts';
 
 /* Traces in answers, as `src/decision/trace/trace-line.ts` and `src/response/inspector.ts` write them. */
 
 const names = z.array(z.string());
 const place = z.object({ kind: z.string(), location: z.string() });
-
-const matchedRule = z.object({
-  policy_id: z.string(),
-  policy_name: z.string(),
-  version: z.int(),
-  rule_id: z.string(),
-  action: z.string(),
-});
 
 const toolDrift = z.object({
   added: names,

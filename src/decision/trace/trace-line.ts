@@ -177,7 +177,7 @@ export const publicFinding = (it: Finding) => ({
   confidence: it.confidence,
 });
 
-export const publicRule = (it: MatchedRule): Record<string, unknown> => ({
+export const publicRule = (it: MatchedRule) => ({
   policy_id: it.policyId,
   policy_name: it.policyName,
   version: it.version,

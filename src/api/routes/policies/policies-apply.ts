@@ -6,6 +6,7 @@ import { invalid } from '../../fields/invalid.ts';
 import {
   type CheckedPolicy,
   checkPolicy,
+  describedApply,
   publicPolicy,
   refuseFiles,
   showPolicy,
@@ -22,6 +23,7 @@ export const applyPolicy = route('POST /v1/policies/apply', {
   summary: 'Add the next version of a policy',
   access: 'policies:write',
   body: applyRequest,
+  described: describedApply,
   takesYaml: true,
   answer: publicPolicy.extend({
     unchanged: z.boolean().describe('Nothing differs from the version before'),
@@ -55,6 +57,7 @@ export const tryPolicy = route('POST /v1/policies/validate', {
   summary: 'Validate a policy without applying it',
   access: ['policies:read', 'policies:write'],
   body: applyRequest,
+  described: describedApply,
   takesYaml: true,
   answer: z.object({ valid: z.literal(true), warnings: z.array(z.string()) }),
   handle({ gate, body, tenantId: ofCaller }) {
