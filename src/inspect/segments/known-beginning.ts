@@ -168,12 +168,8 @@ const stepsMax = 1024;
 
 /** Returns a place before `at` that cuts neither a character nor an escape; undefined if there is none. */
 function startBefore(bytes: Buffer, at: number): number | undefined {
-  for (let start = at, plain = 0; start > 0 && at - start < stepsMax; start--) {
-    const byte = bytes[start - 1] as number;
-    if (plain === 0 && !isPlainByte(byte)) continue;
-    plain = byte === backslash ? 0 : plain + 1;
-    if (plain === escapeBytes) return start + escapeBytes - 1;
-  }
+  for (let start = at; start > 0 && at - start < stepsMax; start--)
+    if (isPlainByte(bytes[start - 1] as number) && !mayCutEscape(bytes, start)) return start;
   return undefined;
 }
 
@@ -183,6 +179,15 @@ function startBefore(bytes: Buffer, at: number): number | undefined {
  */
 const isPlainByte = (byte: number): boolean => byte > 0x20 && byte < 0x80 && byte !== backslash;
 const backslash = 0x5c;
+const shortEscapes = Buffer.from('"\\/bfnrt');
+
+/** Tells whether an escape may lie across a place behind a plain byte. */
+function mayCutEscape(bytes: Buffer, start: number): boolean {
+  const before = bytes.subarray(Math.max(0, start - escapeBytes), start);
+  const last = before.lastIndexOf(backslash);
+  // An escape of one letter has ended where another byte follows it.
+  return last >= 0 && (last + 2 >= before.length || !shortEscapes.includes(before[last + 1] as number));
+}
 
 /** Returns the segments of a beginning, from its first to this one. */
 export function segmentsTo(last: Segment<Remembered> | undefined): readonly Segment<Remembered>[] {

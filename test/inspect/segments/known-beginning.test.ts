@@ -104,6 +104,32 @@ t.test('a conversation is read on from what is known of it', async (t) => {
   t.same(kindsIn(second), kindsIn(first), 'what was found is found again');
 });
 
+/** Texts in which an escape stands every few bytes, or that are one long row of them. */
+const dense: Readonly<Record<string, { text: string; isResumed: boolean }>> = {
+  'JSON in JSON': {
+    text: JSON.stringify(Array.from({ length: 900 }, (_, at) => ({ id: `n${at}`, is: at % 2 === 0 }))),
+    isResumed: true,
+  },
+  'short lines': {
+    text: Array.from({ length: 4000 }, (_, at) => `${at % 90}`).join('\n    '),
+    isResumed: true,
+  },
+  'other letters': { text: 'Ключ доступа '.repeat(1500), isResumed: false },
+  'code points in escapes': { text: '\\u0430\\u0431\\u0432'.repeat(1200), isResumed: false },
+};
+for (const [name, { text, isResumed }] of Object.entries(dense)) {
+  t.test(`no place to read on from cuts an escape: ${name}`, async (t) => {
+    const by = newMemory();
+    const before = [message(filler(9000)), message(text), message(filler(100))];
+    readTwice(conversation(before), by);
+    const body = conversation([...before, message('and then?')]);
+    const { from = 0, newFrom = 0 } = beginningOf({ bytes: body }, engine, by)?.known ?? {};
+    const resumes = newFrom > body.length - 1000;
+    t.equal(resumes, isResumed, `${newFrom} of ${body.length}`);
+    t.notMatch(body.toString('latin1', from - 12, from), /\\$|\\[^"\\/bfnrt]|\\u[0-9a-f]{0,4}$|\s$/);
+  });
+}
+
 /** What stands at the end of the first turn, and what the second one adds. */
 const seams: Readonly<Record<string, readonly [before: readonly Message[], added: readonly Message[]]>> = {
   'a secret over two messages': [
