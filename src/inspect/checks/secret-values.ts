@@ -3,7 +3,8 @@ import { randomBits } from './letter-pairs.ts';
 import { passwordBitsMin } from './texts.ts';
 
 /** Matches a line of a Kubernetes Secret: a name, and a value that may stand in quotes. */
-const line = /^ {1,8}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
+const line = /^ {1,16}[\w.-]{1,64}: {1,4}["']?([^\s"']{1,2000})/gm;
+const comments = /^ {1,16}#.*$/gm;
 /** The least number of characters of a secret. Fewer open nothing. */
 const secretLengthMin = 4;
 /** Matches signs, numbers that are as long as a port at most, and the password of Kubernetes' manual. */
@@ -45,7 +46,7 @@ function textOf(value: string): string {
  */
 function hasSecretValue(text: string): boolean {
   const lines = Array.from(text.matchAll(line), ([, value = '']) => value);
-  return (lines.length > 0 ? lines : [text])
+  return (lines.length > 0 ? lines : [text.replace(comments, '').trim()])
     .map(textOf)
     .some(
       (it) =>

@@ -13,9 +13,9 @@ const words =
   /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890|a1b2c3d4/i;
 /** Matches the beginning of a reference that something else resolves: shell, templates, CI, vaults, code. */
 const reference =
-  /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Za-z_]{1,64}%|%\(|#\{|\{[A-Za-z_]\w{0,40}\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
-/** Matches one character, or one pair of characters, over and over. */
-const monotone = /^(.{1,2})\1{2,}.?$/;
+  /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Za-z_]{1,64}%|%\(|#\{|\{[A-Za-z_][\w.]{0,40}(?:\([\w., ]{0,60}\))?\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
+/** Matches one character, or one pair of characters, over and over, and so the dots of a mask in UTF-8. */
+const monotone = /^(.{1,2}|[\xe2\xef][\x80-\xbf]{2})\1{2,}.?$/;
 const longRun = /([*xX.#_0-])\1{5,}/;
 /** Matches a value whose middle is masked, with less on either side than is masked: `YjM1MXXXXXXXXXXXXXXXXXXXXXXXXXXjCg==`. */
 const maskedMiddle = /^[^xX*]{0,10}([xX*])\1{23,}[^xX*]{0,14}$/;
