@@ -70,11 +70,14 @@ t.test(
     const url = `https://api.test.example:${upstream.port}/x`;
     t.equal(await call('--http1.1', url), '1.1 200 ALLOW');
     t.equal(await call('--http2', url), '2 200 ALLOW');
+    t.equal(await call('--http1.0', '--proxy1.0', gateway.proxyWithKey, url), '1.1 200 ALLOW');
     const plain = await startUpstream(t, undefined, { tls: false });
-    t.equal(await call(`http://localhost:${plain.port}/x`), '1.1 200 ALLOW');
+    const plainUrl = `http://localhost:${plain.port}/x`;
+    t.equal(await call(plainUrl), '1.1 200 ALLOW');
+    t.equal(await call('-p', '--http2-prior-knowledge', plainUrl), '2 200 ALLOW');
     const withoutTls = await run('curl', ['-s', '-x', gateway.proxyWithKey.replace('https:', 'http:'), url]);
     t.not(withoutTls.code, 0, 'who speaks plain text is not heard');
-    t.equal(upstream.requests.length, 2);
+    t.equal(upstream.requests.length, 3);
   },
 );
 

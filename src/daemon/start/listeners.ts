@@ -30,7 +30,7 @@ interface ListenerOptions {
 
 export type Listener = ReturnType<typeof createListener>;
 
-const alpnProtocols = ['http/1.1'];
+const alpnProtocols = ['http/1.1', 'http/1.0'];
 
 /**
  * Takes connections, and hands on those that speak HTTP. TLS is done here: a `tls.Server` would hide the

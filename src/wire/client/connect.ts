@@ -1,7 +1,7 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { GatewayError } from '../../core/errors.ts';
-import { type PeerKind, toConnectFailure } from './failures.ts';
+import { type PeerKind, toConnectFailure, withHint } from './failures.ts';
 import type { Guard } from './reach/guard.ts';
 import { createPassesBy } from './reach/no-proxy.ts';
 import {
@@ -166,7 +166,7 @@ export class Dialer {
         const secureMs = Math.max(1, deadlineMs - performance.now());
         return await new Attempt(secured, true, secureMs, peer, true).opened;
       } catch (error) {
-        failure = error as GatewayError;
+        failure = this.#options.parent?.resolves ? (error as GatewayError) : withHint(error as GatewayError);
         if (!(error instanceof TunnelRefused && error.isOfAddress)) break;
       }
     }

@@ -62,6 +62,17 @@ export function toConnectFailure(
   return toTlsFailure(certificateFailures[code] ?? handshakeFailure(code), error, peer);
 }
 
+/** Adds what to do where a parent that reads TLS was asked for an address, and made a certificate for that. */
+export const withHint = (failure: GatewayError): GatewayError =>
+  codeOf(failure.cause) === 'ERR_TLS_CERT_ALTNAME_INVALID'
+    ? new GatewayError(
+        'UPSTREAM_TLS',
+        `${failure.message} A parent proxy that reads TLS needs \`upstream.proxy_resolves\`.`,
+        {},
+        failure.cause,
+      )
+    : failure;
+
 const toTlsFailure = (why: string, error: unknown, peer: PeerKind = 'upstream'): GatewayError =>
   new GatewayError('UPSTREAM_TLS', `TLS with the ${peer} failed: ${why}.`, {}, error);
 

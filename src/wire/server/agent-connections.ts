@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { AgentConnection, type OnConnect } from './agent-connection.ts';
-import { AgentSession } from './agent-session.ts';
+import { AgentSession, agreedOnHttp2 } from './agent-session.ts';
 import type { Exchange } from './exchange.ts';
 import { createStreamTurns } from './http2/stream-turns.ts';
 import type { AllowedTicks, ConnectionLimits, Served, ServingContext } from './serving-context.ts';
@@ -98,5 +98,3 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
  */
 const toKeepAliveLines = (idleTimeoutMs: number): string =>
   `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(idleTimeoutMs / 1000)}\r\n\r\n`;
-
-const agreedOnHttp2 = (socket: Socket): boolean => 'alpnProtocol' in socket && socket.alpnProtocol === 'h2';

@@ -24,6 +24,7 @@ export class AgentSession implements Served, Begins {
   slot = 0;
   readonly #socket: Socket;
   readonly #session: ServerHttp2Session;
+  readonly #scheme: string;
   readonly #context: ServingContext;
   readonly #onExchange: (exchange: Exchange) => void;
   readonly #turns: StreamTurns;
@@ -58,6 +59,8 @@ export class AgentSession implements Served, Begins {
         enableConnectProtocol: true,
       },
     });
+    // TLS that did not agree on HTTP/2 is that of the listener, and the tunnel in it has none.
+    this.#scheme = 'encrypted' in socket && agreedOnHttp2(socket) ? 'https' : 'http';
     this.#session.on('stream', (stream, _headers, _flags, raw) => this.#onStream(stream, raw));
     // The `close` that follows says all that matters.
     this.#session.on('error', () => this.#session.destroy());
@@ -105,8 +108,11 @@ export class AgentSession implements Served, Begins {
     let failure: unknown;
     try {
       const { maxHeaders, maxHeaderBytes } = this.#context.limits();
-      const scheme = 'encrypted' in this.#socket ? 'https' : 'http';
-      request = readStreamRequest(raw, { scheme, fieldsMax: maxHeaders, bytesMax: maxHeaderBytes });
+      request = readStreamRequest(raw, {
+        scheme: this.#scheme,
+        fieldsMax: maxHeaders,
+        bytesMax: maxHeaderBytes,
+      });
     } catch (error) {
       failure = error;
     }
@@ -130,6 +136,10 @@ export class AgentSession implements Served, Begins {
     this.#sinceTick = this.#context.tick;
   }
 }
+
+/** Tells whether the TLS handshake of a connection agreed on HTTP/2. */
+export const agreedOnHttp2 = (socket: Socket): boolean =>
+  'alpnProtocol' in socket && socket.alpnProtocol === 'h2';
 
 const unreadable: StreamRequest = {
   method: '',

@@ -330,6 +330,13 @@ t.test('another gateway can be the parent where it resolves', async (t) => {
     'https://x.denied.example/',
   );
   t.match(refused, /"The parent proxy refuses the connection \(403\)\.".* 502$/s);
+  const asking = await startTestGateway(t, {
+    config: {
+      upstream: { allow_private: ['127.0.0.0/8'], ca_files: [outer.caFile], proxy: outer.proxyWithKey },
+    },
+  });
+  const { stdout: told } = await callThrough(asking.proxyWithKey, asking.caFile, `${upstream.origin}/x`);
+  t.match(told, /for another host name\. A parent proxy that reads TLS needs `upstream.proxy_resolves`/);
 });
 
 /** As squid asks: a line with the user and the password, percent-encoded. */
