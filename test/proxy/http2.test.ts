@@ -181,8 +181,9 @@ t.test('half an answer does not look whole', async (t) => {
   t.equal((await sendOnStream(session, { ':method': 'DELETE', ':path': '/' })).status, 403, 'others go on');
 });
 
-t.test('a body over the limit is refused with its size, and not read on', async (t) => {
-  const { open, upstream } = await startLab(t, undefined, { max_body_bytes: '10KB' });
+t.test('a body over the limit is refused with its size, and dropped for a while', async (t) => {
+  const limits = { max_body_bytes: '10KB', header_timeout: '200ms' };
+  const { open, upstream } = await startLab(t, undefined, limits);
   const session = await open();
   const declared = session.request({ ...post, 'content-length': 5_000_000 });
   const chunks: Buffer[] = [];
@@ -193,6 +194,19 @@ t.test('a body over the limit is refused with its size, and not read on', async 
   t.match(JSON.parse(Buffer.concat(chunks).toString()), { actual_bytes: 5_000_000, limit_bytes: 10_240 });
   const counted = await sendOnStream(session, post, Buffer.alloc(20_000, 'x')).catch((error: Error) => error);
   t.match(counted, { status: 413 });
+  const patient = session.request(post);
+  const answered = once(patient, 'response');
+  // Some clients read the answer only once all of their body is sent.
+  await new Promise((resolve) => patient.end(Buffer.alloc(1_000_000, 'x'), () => resolve(undefined)));
+  t.match(await answered, [{ ':status': 413 }]);
+  t.equal(patient.rstCode, http2.constants.NGHTTP2_NO_ERROR);
+  const endless = session.request(post);
+  endless.on('error', () => undefined).resume();
+  while (!endless.closed) {
+    endless.write(Buffer.alloc(1000, 'x'));
+    await wait(5);
+  }
+  t.equal(endless.rstCode, http2.constants.NGHTTP2_NO_ERROR, 'and is told to stop in the end');
   t.equal(upstream.requests.length, 0);
   t.equal((await sendOnStream(session, post, '{}')).status, 200, 'the connection serves on');
 });

@@ -17,11 +17,6 @@ import type { AllowedTicks, Served, ServingContext } from './serving-context.ts'
 
 /** Bytes of later requests that are kept while one is answered. Beyond them nothing more is read. */
 const waitingBytesMax = 65_536;
-/**
- * Times `AllowedTicks.linger` for which the rest of a refused body is read and dropped, however many bytes it
- * has. Many clients read the answer only once they have sent all of it.
- */
-const lingersMax = 6;
 
 /** A request for a tunnel (RFC 9110, 9.3.6). */
 export interface ConnectRequest {
@@ -128,7 +123,7 @@ export class AgentConnection implements AnswerLine, RequestLine, Served {
     if (this.#phase === 'switched') return;
     if (this.#phase === 'closing') {
       const closedTicks = this.#context.tick - this.#closedTick;
-      if (ticks >= allowed.linger || closedTicks >= lingersMax * allowed.linger) this.socket.destroy();
+      if (ticks >= allowed.linger || closedTicks >= allowed.lingerInAll) this.socket.destroy();
     } else if (this.#phase === 'head') {
       const isIdle = !this.#isFirst && this.#waiting.length === 0;
       if (isIdle && ticks >= allowed.idle) this.#leave();

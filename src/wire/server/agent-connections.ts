@@ -14,6 +14,8 @@ const tickMsMax = 1000;
  * side. It is never longer than that for a head.
  */
 const lingerMsMax = 5000;
+/** Times that in which a refused body may be sent to its end. */
+const lingersMax = 6;
 
 interface ServeOptions {
   /** Tells whether the client speaks HTTP/2. By default its TLS handshake says so. */
@@ -50,11 +52,13 @@ export function createAgentConnections(limits: () => ConnectionLimits) {
 
   const timer = setInterval(() => {
     const now = limits();
+    const lingerMs = Math.min(lingerMsMax, now.headerTimeoutMs);
     const allowed: AllowedTicks = {
       head: toTicks(now.headerTimeoutMs),
       request: (bodyTimeoutMs = now.bodyTimeoutMs) => toTicks(now.headerTimeoutMs + bodyTimeoutMs),
       idle: toTicks(now.idleTimeoutMs),
-      linger: toTicks(Math.min(lingerMsMax, now.headerTimeoutMs)),
+      linger: toTicks(lingerMs),
+      lingerInAll: toTicks(lingersMax * lingerMs),
     };
     context.keepAliveLines = toKeepAliveLines(now.idleTimeoutMs);
     context.tick++;

@@ -21,6 +21,11 @@ export interface AllowedTicks {
   readonly idle: number;
   /** Between the bytes that a client sends behind its last answer. */
   readonly linger: number;
+  /**
+   * For the rest of a refused body, which is read and dropped, however many bytes it has. Many clients read
+   * the answer only once they have sent all of it.
+   */
+  readonly lingerInAll: number;
 }
 
 /** A connection that is served. */

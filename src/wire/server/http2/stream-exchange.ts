@@ -26,6 +26,9 @@ export class StreamExchange implements Exchange {
   #failBody: ((error: GatewayError) => void) | undefined;
   #bodyTimeoutMs: number | undefined;
   #receiver: Receiver | undefined;
+  #isReceived = false;
+  /** Tells whether the rest of a refused body is read and dropped. */
+  #isDropping = false;
   /** Tick since which the receiver has waited for the end of the same message. */
   #midwayTick = 0;
   /** Messages that were whole at `#midwayTick`. */
@@ -56,7 +59,7 @@ export class StreamExchange implements Exchange {
    * Ends what is late; it is called at every tick. Times are those of a body or of each message, and of a
    * client that does not take its answer.
    */
-  checkDeadline({ request, idle }: AllowedTicks): void {
+  checkDeadline({ request, idle, lingerInAll }: AllowedTicks): void {
     // Node keeps a closed stream, and its connection with it, until the rest of the stream is read. Nobody
     // reads it any more, so it is destroyed.
     if (this.stream.closed) {
@@ -67,6 +70,7 @@ export class StreamExchange implements Exchange {
     if (this.#receiver) this.#checkMessage(this.#receiver, request());
     if (this.#failBody && ticks >= request(this.#bodyTimeoutMs)) this.#failBody(tooSlow());
     else if (!this.answer.writableEnded) return;
+    else if (this.#isDropping && !this.stream.readableEnded && ticks < lingerInAll) return;
     else if (this.#isAnsweredEarly) this.stream.close(constants.NGHTTP2_NO_ERROR);
     else if (ticks >= idle) this.stream.close(constants.NGHTTP2_CANCEL);
   }
@@ -89,7 +93,8 @@ export class StreamExchange implements Exchange {
     };
     const fail = (error: GatewayError): void => {
       stop();
-      stream.pause();
+      // Nothing of it is kept, though the stream may go on for a while.
+      bounds.room?.keep(0);
       failed(error);
     };
     const onData = (chunk: Buffer): void => {
@@ -140,6 +145,7 @@ export class StreamExchange implements Exchange {
       into.failed(cutShort());
     };
     this.#receiver = into;
+    this.#isReceived = true;
     this.#midwayTick = this.#clock.tick;
     stream.on('data', onData).on('end', onEnd).on('aborted', onAborted);
     if (stream.readableEnded) process.nextTick(onEnd);
@@ -170,5 +176,10 @@ export class StreamExchange implements Exchange {
   refuse(status: number, fields: string[], body: Buffer): void {
     this.answer.writeHead(status, fields);
     this.answer.end(body);
+    // A client of gRPC stops sending when its stream is reset.
+    if (this.#isReceived) return;
+    // Clients that wait for room to send (httpx, the client of Java) do not read the answer before.
+    this.#isDropping = true;
+    this.stream.resume();
   }
 }
