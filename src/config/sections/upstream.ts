@@ -66,7 +66,9 @@ export const upstream = section({
     'What is dialled past the parent proxy: domains with all below them, globs, addresses, ranges; with :port or not.',
   ),
   connect_timeout: duration().prefault('10s').describe('For DNS, TCP and TLS together; exceeded: 504.'),
-  response_timeout: duration().prefault('120s').describe('Until the head of the answer; exceeded: 504.'),
+  response_timeout: duration()
+    .prefault('120s')
+    .describe('Until the head of the answer, once the body has left; exceeded: 504.'),
   idle_timeout: duration().prefault('5m').describe('Between bytes after that; there is no total limit.'),
   h2: z
     .enum(['auto', 'always', 'never'])

@@ -72,6 +72,8 @@ export interface ResponseHandler {
 
 /** Carries a request to an upstream and its answer back: an HTTP/1.1 connection, or a stream of HTTP/2. */
 export interface Carrier {
+  /** Count of what has left of the request: while it changes, the call is alive. */
+  readonly moves: number;
   ask(outgoing: Outgoing, exchange: ResponseHandler): void;
   pause(): void;
   resume(): void;

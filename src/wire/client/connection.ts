@@ -63,6 +63,10 @@ export class Connection implements Carrier, TurnEndListener {
     return this.#reader.keptMs;
   }
 
+  get moves(): number {
+    return this.#sender.moves;
+  }
+
   /** Tells whether a request may be sent. Returns false where the socket knows already that it is closing. */
   get isUsable(): boolean {
     return this.#isOpen && this.#socket.writable && !this.#socket.readableEnded;

@@ -367,8 +367,9 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
   }
 
   checkDeadline(tick: number): void {
-    if (this.#messages && this.#messages.moves !== this.#moves) {
-      this.#moves = this.#messages.moves;
+    const { moves = this.#moves } = this.#messages ?? this.#carrier ?? {};
+    if (moves !== this.#moves) {
+      this.#moves = moves;
       this.#activeTick = tick;
     }
     const ended = this.#status === 0 ? undefined : this.#options.whyEnded?.();
@@ -381,11 +382,12 @@ export class Relay implements ResponseHandler, Waiting, Forwarding, Timed, TurnE
     const isSending = this.#messages !== undefined && !this.#messages.isEnded && this.#carrier !== undefined;
     if (isSending) {
       if (idleTicks >= this.#context.idleTicks)
-        this.fail(timedOut('was sent nothing more, and answered nothing'));
+        this.fail(timedOut('was sent nothing more, and answered nothing (`upstream.idle_timeout`)'));
     } else if (this.#status === 0) {
-      if (idleTicks >= this.#context.responseTicks) this.fail(timedOut('did not begin to answer in time'));
+      if (idleTicks >= this.#context.responseTicks)
+        this.fail(timedOut('did not begin to answer in time (`upstream.response_timeout`)'));
     } else if (idleTicks >= this.#context.idleTicks) {
-      this.fail(timedOut('stopped in the middle of its answer'));
+      this.fail(timedOut('stopped in the middle of its answer (`upstream.idle_timeout`)'));
     }
   }
 

@@ -19,6 +19,8 @@ function joined(head: string, body: Buffer): Buffer {
 
 /** Writes requests to a connection: a small one in one piece, a large body in several. */
 export class RequestSender {
+  /** Number of pieces that have left. */
+  moves = 0;
   readonly #socket: Socket;
   #isSending = false;
   #isStopped = false;
@@ -63,6 +65,7 @@ export class RequestSender {
       return;
     }
     this.#socket.write(bytes.subarray(from, to), (error) => {
+      this.moves++;
       if (!error && !this.#isStopped) this.#sendFrom(bytes, to);
     });
   }

@@ -24,11 +24,18 @@ export class StreamCarrier implements Carrier {
   #isWhole = false;
   #trailers: readonly string[] = [];
   #maySwitch = false;
+  #moves = 0;
 
   /** Calls `onClosed` once, when the session has room for another stream. */
   constructor(session: ClientHttp2Session, onClosed: () => void) {
     this.#session = session;
     this.#onClosed = onClosed;
+  }
+
+  /** Counts the bytes of the session, until all of the request has left. */
+  get moves(): number {
+    if (this.#stream?.writableFinished === false) this.#moves = this.#session.socket.bytesWritten;
+    return this.#moves;
   }
 
   ask(outgoing: Outgoing, exchange: ResponseHandler): void {

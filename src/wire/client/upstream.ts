@@ -23,7 +23,7 @@ import { NoWebSocket } from './stream-carrier.ts';
  */
 
 export interface UpstreamOptions extends DialerOptions {
-  /** Time from `forward` to the head of the answer. */
+  /** Time from `forward`, or the last piece of the body that has left, to the head of the answer. */
   readonly responseTimeoutMs: number;
   /** Time between bytes after that, in either direction. */
   readonly idleTimeoutMs: number;

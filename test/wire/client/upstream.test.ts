@@ -1,10 +1,16 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import t from 'tap';
 import type { GatewayError } from '../../../src/core/errors.ts';
-import { startRawUpstream, startUpstream, type UpstreamHandler } from '../../support/upstream.ts';
+import {
+  startHttp2Upstream,
+  startRawUpstream,
+  startUpstream,
+  type UpstreamHandler,
+} from '../../support/upstream.ts';
 import { openFront } from './front.ts';
 
 t.test('forwards a request and relays its answer', async (t) => {
@@ -299,6 +305,33 @@ t.test('ends calls that take too long', async (t) => {
     const answers = await Promise.all([1, 2, 3, 4].map(() => front.ask(`${upstream.origin}/`)));
     const want = { status: 504, code: 'UPSTREAM_TIMEOUT', detail: 'begin to answer' };
     for (const answer of answers) t.match(answer, want);
+  });
+
+  t.test('but not while the upstream still takes the body', async (t) => {
+    const size = 24 * 2 ** 20;
+    const readSlowly = (readable: Readable, done: () => void): void => {
+      let read = 0;
+      readable.on('data', (chunk: Buffer) => {
+        read += chunk.length;
+        if (read >= size) done();
+        // What buffers of the system hold at the end is read at once.
+        else if (read < size - 8 * 2 ** 20) {
+          readable.pause();
+          setTimeout(() => readable.resume(), 2);
+        }
+      });
+    };
+    const raw = await startRawUpstream(t, (socket) =>
+      readSlowly(socket, () => socket.end('HTTP/1.1 204 No Content\r\n\r\n')),
+    );
+    const streamed = await startHttp2Upstream(t, (stream) =>
+      readSlowly(stream, () => stream.respond({ ':status': 204 })),
+    );
+    for (const { origin } of [raw, streamed]) {
+      const front = await openFront(t, { responseTimeoutMs: 1000 });
+      const answer = await front.ask(`${origin}/`, { method: 'POST', body: 'x'.repeat(size) });
+      t.match(answer, { status: 204 });
+    }
   });
 
   t.test('between two bytes of the answer', async (t) => {
