@@ -67,7 +67,10 @@ export function toVerdict(call: AssessedCall, opinion: Enforceable): Verdict {
 
 /** Returns a sentence on how the score has come about. */
 function riskSentence({ score, band, parts: shares, trustModifier, floor }: Risk): SafeName {
-  const parts = shares.map(({ engine, part }) => `${engine} ${toText(part)}`);
+  // Trust moves the mean and has no share of it.
+  const parts = shares
+    .filter(({ engine }) => engine !== 'trust')
+    .map(({ engine, part }) => `${engine} ${toText(part)}`);
   if (trustModifier !== 0) parts.push(`trust ${toText(trustModifier)}`);
   const least = floor > 0 ? `, at least ${floor} for what was found` : '';
   return ownName(`Risk ${score} (${band}): ${parts.join(', ')}${least}.`);

@@ -13,7 +13,8 @@ export type Owner = OpenCaller;
  */
 export type AccessMonitor = ReturnType<typeof createStanding>;
 
-const askAgainMs = 1_000;
+/** Shorter than a tick, since one that comes early would otherwise ask nothing. */
+const askAgainMs = 500;
 /** Number of owners for whom the last answer is remembered. */
 const ownersMax = 8_192;
 
