@@ -131,7 +131,12 @@ function agreeWithHost(head: RequestHead, target: Target): void {
   if (head.host === undefined) return;
   if (head.host === toAuthority(target.scheme, target.host, target.port)) return;
   const named = parseAuthority(head.host, target.scheme === 'http' ? 80 : 443);
-  if (named?.host !== target.host || named.port !== target.port) throw misdirected(target.host);
+  if (named?.host === target.host && named.port === target.port) return;
+  const authority = toAuthority(target.scheme, target.host, target.port);
+  throw new GatewayError(
+    'MISDIRECTED_REQUEST',
+    `The Host field must say ${authority}, where the request goes.`,
+  );
 }
 
 const misdirected = (host: string): GatewayError =>

@@ -78,6 +78,8 @@ const toTlsFailure = (why: string, error: unknown, peer: PeerKind = 'upstream'):
 
 function handshakeFailure(code: string): string {
   if (code === 'ECONNRESET' || code === 'EPIPE') return 'it closed the connection during the handshake';
+  if (code === 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED')
+    return 'it wants a certificate, which agents can show only to hosts of `intercept.passthrough`';
   // ERR_SSL_WRONG_VERSION_NUMBER and its like: OpenSSL's reasons, a closed vocabulary.
   const reason = /^ERR_SSL_([A-Z0-9_]{1,64})$/.exec(code)?.[1];
   return reason === undefined ? 'the handshake failed' : reason.toLowerCase().replaceAll('_', ' ');

@@ -6,9 +6,9 @@ import { MalformedMessage } from '../http1/head.ts';
 
 /**
  * Methods that are taken. They are upper case: rules name methods so, and an upstream may take `delete` for
- * DELETE.
+ * DELETE. LIST is one of HashiCorp Vault.
  */
-export const knownMethods: ReadonlySet<string> = new Set(METHODS);
+export const knownMethods: ReadonlySet<string> = new Set([...METHODS, 'LIST']);
 
 export const headTooLarge = (): GatewayError =>
   new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.');

@@ -1,10 +1,12 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
-import net, { type Socket } from 'node:net';
+import net, { type AddressInfo, type Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
+import tls from 'node:tls';
 import t from 'tap';
 import { Connection } from '../../../src/wire/client/connection.ts';
 import { createTurnEnd } from '../../../src/wire/http1/turn-end.ts';
+import { testAuthority } from '../../support/certificates.ts';
 import { startRawUpstream, startUpstream } from '../../support/upstream.ts';
 import { openFront, outgoing } from './front.ts';
 
@@ -429,6 +431,17 @@ t.test('tells a broken TLS connection from a broken answer', async (t) => {
       t.match(await failed, [{ code: 'ECONNRESET' }]);
     } else t.match(await front.ask(url), { status: 502, code: 'UPSTREAM_TLS' });
   }
+});
+
+t.test('says of an upstream that wants a certificate what can be done', async (t) => {
+  const { certPem: cert, keyPem: key } = testAuthority().issue();
+  const server = tls.createServer({ cert, key, requestCert: true });
+  server.on('tlsClientError', () => undefined).listen(0, '127.0.0.1');
+  t.teardown(() => server.close());
+  await once(server, 'listening');
+  const front = await openFront(t);
+  const answer = await front.ask(`https://localhost:${(server.address() as AddressInfo).port}/`);
+  t.match(answer, { status: 502, code: 'UPSTREAM_TLS', detail: 'intercept.passthrough' });
 });
 
 async function startCounting(t: Parameters<typeof startRawUpstream>[0]) {

@@ -111,6 +111,7 @@ t.test('what can be read in two ways is refused, and nothing behind it is read',
 t.test('what is well-formed arrives as it was sent, whole or byte by byte', async (t) => {
   const cases: { name: string; bytes: string; body?: string; fields?: string[] }[] = [
     { name: 'no body', bytes: 'GET /a?b HTTP/1.1\r\nHost: a\r\n\r\n' },
+    { name: 'a method of Vault', bytes: 'LIST /v1/secret/metadata HTTP/1.1\r\nHost: a\r\n\r\n' },
     { name: 'a body of a known length', bytes: `${post}Content-Length: 3\r\n\r\nabc`, body: 'abc' },
     { name: 'a length of nothing', bytes: `${post}Content-Length: 0\r\n\r\n` },
     {
