@@ -64,8 +64,9 @@ function fieldsOf(schema: Schema, depth = 0): string[] {
 
 function accessOf({ security, 'x-permission': permissions }: Operation): string {
   if (!permissions) return 'Needs no key.';
-  if (!security.some((it) => 'key' in it)) return 'Needs a session of the console.';
   const forSecret = security.some((it) => 'adminSecret' in it);
+  if (!security.some((it) => 'key' in it))
+    return forSecret ? 'Needs the admin secret.' : 'Needs a session of the console.';
   const key =
     permissions.length > 0 ? `a key with ${permissions.map((it) => `\`${it}\``).join(' or ')}` : 'any key';
   return `Needs ${key}${forSecret ? ', or the admin secret' : ''}.`;

@@ -67,6 +67,8 @@ function permitted(route: Route, caller: KeyCaller | SessionCaller): Caller {
   } else if (access === 'secret') demand(caller.key, ['admin']);
   else if (typeof access !== 'string') demand(caller.key, access);
   else if (!isForAnyKey(access)) demand(caller.key, [access]);
+  if (caller.kind !== 'admin' && route.isForSecret)
+    throw new GatewayError('FORBIDDEN', 'No key can do this; use the admin secret.');
   if (caller.kind === 'key' && caller.agentStatus === 'suspended' && isChange(route))
     throw new GatewayError(
       'FORBIDDEN',

@@ -98,7 +98,7 @@ function toOperation(route: Route, named: Named): Json {
     tags: [tag],
     summary,
     security: isPublic ? [] : securityOf(route),
-    ...(isPublic ? {} : { 'x-permission': permissionOf(access) }),
+    ...(isPublic ? {} : { 'x-permission': permissionOf(route) }),
     parameters: parametersOf(route, named),
     ...(described
       ? {
@@ -119,8 +119,9 @@ function toOperation(route: Route, named: Named): Json {
   };
 }
 
-const securityOf = ({ access, isForKeys }: Route): readonly Json[] => [
-  ...(access === 'session' ? [] : [{ key: [] }, ...(isForKeys ? [] : [{ adminSecret: [] }])]),
+const securityOf = ({ access, isForKeys, isForSecret }: Route): readonly Json[] => [
+  ...(access === 'session' || isForSecret ? [] : [{ key: [] }]),
+  ...(access === 'session' || isForKeys ? [] : [{ adminSecret: [] }]),
   { session: [] },
 ];
 
@@ -150,7 +151,8 @@ const exampleOf = ({ method, path }: Route): unknown => requestExamples[`${metho
 const templateOf = (path: string): string => path.replace(/:(\w+)/g, '{$1}');
 
 /** Returns the permissions of which a key needs one. The admin secret needs none. */
-function permissionOf(access: Route['access']): readonly string[] {
+function permissionOf({ access, isForSecret }: Route): readonly string[] {
+  if (isForSecret) return [];
   if (typeof access !== 'string') return access;
   if (access === 'key' || access === 'session') return [];
   return [access === 'secret' ? 'admin' : access === 'call' ? 'scan' : access];

@@ -159,6 +159,8 @@ interface Endpoint<Body, Query, Answer> extends RouteBounds, BodyForms {
   readonly access: 'public' | 'key' | 'session' | 'secret' | 'call' | Permission | readonly Permission[];
   /** Set where the caller must be a key, and the admin secret is not enough. */
   readonly isForKeys?: boolean;
+  /** Set where no key is enough, whatever its permissions. */
+  readonly isForSecret?: true;
   /** Schema of the body; absent where the endpoint takes none. */
   readonly body?: z.ZodType<Body>;
   /** Schema of the body for the description of the API, where `body` reads only a part of it. */

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { validate } from '@readme/openapi-parser';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import t from 'tap';
@@ -7,6 +8,7 @@ import { toOpenApi } from '../../src/api/open-api.ts';
 import { problems } from '../../src/core/errors.ts';
 import { conditionKeys } from '../../src/policy/schema.ts';
 import { checkDescribed } from '../support/described-answers.ts';
+import { startTestGateway } from '../support/gateway.ts';
 
 const document = () => JSON.parse(JSON.stringify(toOpenApi(apiRoutes)));
 
@@ -50,6 +52,25 @@ t.test('every request with a body has an example that is taken', async (t) => {
   t.strictSame([...examples], [], 'and no other has one');
 });
 
+t.test('a gateway takes the examples, and those alone whom the document names', async (t) => {
+  const gateway = await startTestGateway(t);
+  const { key } = await gateway.mint({ permissions: ['scan', 'agents:write', 'keys:ephemeral', 'admin'] });
+  for (const { method, path, body, takesForm, isForKeys, isForSecret } of apiRoutes) {
+    const name = `${method} ${path.replace(/:(\w+)/g, '{$1}')}`;
+    const there = path.replace(/:\w+/g, () => randomUUID());
+    if (body && !takesForm) {
+      const asked = isForKeys ? key : gateway.adminSecret;
+      const { status } = await gateway.api(method, there, requestExamples[name], `Bearer ${asked}`);
+      t.notOk([400, 415].includes(status), `${name}: ${status}`);
+    }
+    if (isForSecret)
+      t.match(await gateway.api(method, there, undefined, `Bearer ${key}`), {
+        status: 403,
+        body: { detail: /admin secret/ },
+      });
+  }
+});
+
 t.test('policies are described to the last key of their rules', async (t) => {
   const { paths, components } = document();
   const { required, properties } =
@@ -58,7 +79,10 @@ t.test('policies are described to the last key of their rules', async (t) => {
   t.strictSame(properties.rules.items, { $ref: '#/components/schemas/Rule' });
   const { match, condition } = components.schemas.Rule.properties;
   t.ok(match.properties.tool_name);
-  t.strictSame(conditionKeys.filter((it) => !(it in condition.properties)), []);
+  t.strictSame(
+    conditionKeys.filter((it) => !(it in condition.properties)),
+    [],
+  );
 });
 
 t.test('an answer that the document does not describe fails a test', async (t) => {

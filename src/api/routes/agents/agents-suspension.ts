@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { GatewayError } from '../../../core/errors.ts';
 import type { TenantSuspension } from '../../../state/store.ts';
 import { freeText, ofTenant, time, toIso } from '../../fields/fields.ts';
 import { operatorOf, routesOf } from '../../route.ts';
@@ -65,18 +64,14 @@ export const suspendAgents = route('POST /v1/agents/suspend', {
 
 /** `POST /v1/agents/reactivate` ends the suspension, with the admin secret. Single suspensions stay. */
 export const reactivateAgents = route('POST /v1/agents/reactivate', {
-  summary: 'End the suspension of all agents, with the admin secret',
+  summary: 'End the suspension of all agents',
   access: 'agents:write',
+  // Each key belongs to an agent, and all agents of the tenant are suspended.
+  isForSecret: true,
   body: measure,
   isBodyOptional: true,
   answer: publicSuspension,
-  async handle({ gate, caller, body, tenantId: tenantOf, audit }) {
-    // Each key belongs to an agent, and all agents of the tenant are suspended.
-    if (caller.kind === 'key')
-      throw new GatewayError(
-        'FORBIDDEN',
-        'No key can do this: each belongs to an agent that is suspended itself. Use the admin secret.',
-      );
+  async handle({ gate, body, tenantId: tenantOf, audit }) {
     const tenantId = tenantOf();
     const event = audit('tenant.reactivated', tenantId, { note: body?.note ?? null });
     await gate.store.reactivateTenant(tenantId, event);
