@@ -59,8 +59,8 @@ const badge = String.raw`(?:\.svg|img\.shields\.io/[\w./-]{0,96})(?:\?[\w.=&-]{0
  * Matches the noun in the languages in which people pass on passwords. No option is the beginning of another.
  */
 const password = asBytes(
-  'pass(?:wor[dt]|wd|w0rd|phrase|code|ordet| word| phrase)?|pwd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
-    "hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호|비번|code d'acc(?:e|è)s|clave(?= d)",
+  'pass(?:wor[dt]|wrd|wd|w0rd|phrase|code|ordet| word| phrase)?|pwd?|pswd?|kennwort|contraseña|contrasena|senha|palavra-passe|mot de passe|mdp|wachtwoord|haslo|hasło|hasla|' +
+    "hasła|losenord(?:et)?|lösenord(?:et)?|adgangskoden?|salasana|parola|sifre|şifre|heslo|jelszo|jelszó|Парол..|парол..|口令|密码|密碼|パスワード|비밀번호|비번|패스워드|code d'acc(?:e|è)s|clave(?= d)",
 );
 
 /**
