@@ -390,7 +390,6 @@ t.test('inside a tunnel, malformed requests are answered with a problem and end 
       status: 400,
     },
     { name: 'a second CONNECT', bytes: 'CONNECT evil.example:443 HTTP/1.1\r\n\r\n', status: 400 },
-    { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', status: 400 },
     {
       name: 'a method half in lower case',
       bytes: `DELete / HTTP/1.1\r\nHost: ${authority}\r\n\r\n`,

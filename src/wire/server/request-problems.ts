@@ -11,7 +11,10 @@ import { MalformedMessage } from '../http1/head.ts';
 export const knownMethods: ReadonlySet<string> = new Set([...METHODS, 'LIST']);
 
 export const headTooLarge = (): GatewayError =>
-  new GatewayError('HEADERS_TOO_LARGE', 'The request head is larger than this gateway takes.');
+  new GatewayError(
+    'HEADERS_TOO_LARGE',
+    'The request head has more bytes or fields than `limits.max_header_bytes` and `limits.max_headers` allow.',
+  );
 
 export const tooSlow = (): GatewayError =>
   new GatewayError('VALIDATION_FAILED', 'The request did not arrive in time.');
