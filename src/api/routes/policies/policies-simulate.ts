@@ -56,7 +56,8 @@ const simulateRequest = z.strictObject({
       until: instant.optional().describe('Exclusive'),
       limit: z.int().min(1).max(tracesMax).default(1000).describe('The newest so many'),
     })
-    .optional(),
+    .optional()
+    .describe('Recorded calls, for which a key also needs `activity:read`'),
 });
 
 type SimulateRequest = z.output<typeof simulateRequest>;
