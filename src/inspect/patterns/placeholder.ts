@@ -10,7 +10,7 @@ import { entropyBits } from '../checks/checks.ts';
  */
 
 const words =
-  /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890|a1b2c3d4/i;
+  /example|placeholder|changeme|change[-_]me|redacted|dummy|your[-_ @]|insert[-_ ]|replace[-_ ]|todo|removed|hidden|masked|not[-_ ]?re[a@]l|1234567890|a1b2c3d4|(?:token|key|string)[-_ ]?here/i;
 /** Matches the beginning of a reference that something else resolves: shell, templates, CI, vaults, code. */
 const reference =
   /^(?:\$\{|\$\(|\$[A-Za-z_]|\{\{|<[^<>]{0,128}>?$|%[A-Za-z_]{1,64}%|%\(|#\{|\{[A-Za-z_][\w.]{0,40}(?:\([\w., ]{0,60}\))?\}$|@[A-Za-z.]{1,64}[(@]|(?:process\.env|os\.environ|os\.getenv|ENV|env|secrets|vault|ssm|op|arn|var|data|local|config|settings|self|this|req|request|ctx|args|opts|options|params|props)[.([:/])/;
@@ -24,7 +24,7 @@ const maskedMiddle = /^[^xX*]{0,10}([xX*])\1{23,}[^xX*]{0,14}$/;
  * characters, alphabets and signs.
  */
 const filler =
-  /(?i:example|placeholder|changeme|redacted|dummy|a1b2c3d4(?:e5(?:f6)?)?(?:g7h8(?:i9)?(?:j0)?)?)|(.)\1{3,}|0?123456789?0?|(?i:abcdefg?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?)|(?<![0-9A-Za-z])(?:[A-Z]{2,16}|[A-Za-z][a-z]{1,15}(?:[A-Z][a-z]{1,15}){0,4})\d{0,2}(?![0-9A-Za-z])|[\W_]/g;
+  /(?i:example|placeholder|changeme|redacted|dummy|a1b2c3d4(?:e5(?:f6)?)?(?:g7h8(?:i9)?(?:j0)?)?)|(.)\1{3,}|0?123456789?0?|(?i:abcdefg?h?i?j?k?l?m?n?o?p?q?r?s?t?u?v?w?x?y?z?)|(?<![0-9A-Za-z])(?:[A-Z]{2,16}|[A-Za-z][a-z]{1,15}(?:[A-Z][a-z]{1,15}){0,7})\d{0,2}(?![0-9A-Za-z])|[\W_]/g;
 /**
  * Bound on the entropy of a body behind a known prefix, in bits a character. Sixteen random hexadecimal
  * digits have more.
