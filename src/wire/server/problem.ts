@@ -1,15 +1,29 @@
 import { type GatewayError, problems, toProblem } from '../../core/errors.ts';
 import { STATUS_CODES } from '../../util/plain-http.ts';
+import { isGrpcType } from '../grpc/grpc-type.ts';
+import { fieldOf } from '../http1/field.ts';
 import type { Exchange } from './exchange.ts';
+import { refusalStatus } from './grpc/answer.ts';
+
+const noBody = Buffer.alloc(0);
 
 /**
  * Answers with a problem (RFC 9457), with `Proxy-Status` (RFC 9209) and with `headers`. When the head is
- * already on its way, the connection is closed instead: a cut answer must not look whole.
+ * already on its way, the connection is closed instead: a cut answer must not look whole. Clients of gRPC read
+ * no body of a failure, so they get its status ("gRPC over HTTP2", Trailers-Only).
  */
 export function answerProblem(exchange: Exchange, error: GatewayError, headers: readonly string[]): void {
   const { answer } = exchange;
   if (answer.headersSent || answer.destroyed) {
     answer.destroy();
+    return;
+  }
+  if (exchange.stream && isGrpcType(fieldOf(exchange.fields, 'content-type'))) {
+    exchange.refuse(
+      200,
+      ['Content-Type', 'application/grpc', ...headers, ...refusalStatus(error).flat()],
+      noBody,
+    );
     return;
   }
   const { fields, body } = problemMessage(error);

@@ -115,6 +115,14 @@ export function failureFields(error: GatewayError, names: HeaderNames): [string,
     : fields;
 }
 
+/** Returns the status of a call that failed before it began, with what the body of the problem would say. */
+export function refusalStatus(error: GatewayError): [string, string][] {
+  const { reason_codes: reasons = [], approval_id: approvalId } = error.extra;
+  const why = [error.code, ...(reasons.length > 0 ? [reasons.join(', ')] : []), error.message].join(': ');
+  const message = approvalId === undefined ? why : `${why} approval_id: ${approvalId}`;
+  return statusFields(codes[problems[error.code].status] ?? internal, message);
+}
+
 /**
  * Returns the trailers that tell a status. The message is percent-encoded where it is not plain ASCII ("gRPC
  * over HTTP2", Status-Message).
