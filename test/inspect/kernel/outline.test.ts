@@ -425,6 +425,19 @@ function foundIn(bytes: Buffer, outline: Outline): unknown {
   return { blocks, cells: cells?.bytes().toString(), unescaped: unescaped?.bytes.toString('hex') };
 }
 
+t.test('of a long row of NUL only the ends may be something', async (t) => {
+  for (const length of [3, 16, 17, 100, pieceBytesMax - 4]) {
+    const bytes = Buffer.concat([Buffer.from('ab'), Buffer.alloc(length), Buffer.from('cd')]);
+    const told = [...outlineOf(bytes).places.escapes];
+    const all = Array.from({ length }, (_, at) => at + 2);
+    t.same(told, all.length <= 16 ? all : [...all.slice(0, 8), ...all.slice(-8)], `${length}`);
+  }
+  const { escapes } = outlineOf(Buffer.alloc(10 * pieceBytesMax)).places;
+  t.ok(escapes.length <= 100, `${escapes.length} of ten pieces, whose ends are no text`);
+  const wide = Buffer.from('ghp_', 'utf16le');
+  t.equal(outlineOf(wide).places.escapes.length, 4, 'UTF-16 has one at every letter');
+});
+
 t.test('decoders find nothing in other places than those that are told', async (t) => {
   const random = seeded(13);
   for (let round = 0; round < 1200; round++) {

@@ -1,3 +1,4 @@
+import { textAt } from './memory';
 import { addTo, escapesList } from './places';
 import {
   byteAt,
@@ -42,8 +43,17 @@ function mayBeEscape(at: i32): bool {
   if (byte === 0x5c) return isBehindBackslash(at, next);
   if (byte === 0x25) return isHexDigitByte(byteAt(at + 2)) && (isHexDigitByte(next) || next === 0x75);
   if (byte === 0x26) return next === 0x23 || isLetterByte(next);
-  if (byte === 0 || isBetweenTokens(at, 1)) return true;
+  if (byte === 0) return isNearText(at);
+  if (isBetweenTokens(at, 1)) return true;
   return byte === 0x1b && (next === 0x5b || (next >= space && next <= 0x2f));
+}
+
+/**
+ * Tells whether a byte other than NUL stands within eight bytes. ASCII in UTF-32 has three NUL in a row, and
+ * images of disks have millions.
+ */
+function isNearText(at: i32): bool {
+  return (load<u64>(textAt + at - 8) | load<u64>(textAt + at + 1)) !== 0;
 }
 
 /** Tells whether characters of tokens stand on both sides of what has so many bytes. */
