@@ -11,7 +11,7 @@ import * as grpc from '@grpc/grpc-js';
 import t, { type Test } from 'tap';
 import { testAuthority } from '../support/certificates.ts';
 import { basic, openHttp2Tunnel, openSecureTunnel, send as sendOn } from '../support/clients.ts';
-import { startTestGateway } from '../support/gateway.ts';
+import { denyDeletes, startTestGateway } from '../support/gateway.ts';
 import { awsKeyId } from '../support/secrets.ts';
 import { startHttp2Upstream } from '../support/upstream.ts';
 
@@ -228,6 +228,24 @@ t.test('unary calls pass with their metadata, their trailers and their status', 
     many,
     many.map((_, i) => `you said word ${i}`),
   );
+});
+
+t.test('a rule is named in the status whatever its name has', async (t) => {
+  const { say, gateway } = await startLab(t);
+  await gateway.apply([{ ...denySecrets, rule_id: 'kein Schlüssel \ud800' }]);
+  const failed = await say(`our key is ${awsKeyId()}`).answer.catch((error: grpc.ServiceError) => error);
+  t.match(failed, {
+    code: grpc.status.PERMISSION_DENIED,
+    details: /^POLICY_DENIED: .*"kein Schlüssel \ufffd"/,
+  });
+});
+
+t.test('what is no POST is refused with a status of HTTP, whatever type it names', async (t) => {
+  const { gateway, openSession } = await startLab(t);
+  await gateway.apply([denyDeletes]);
+  const session = await openSession();
+  const answer = await answerOf(session.request({ ...grpcPost, ':method': 'DELETE', ':path': '/x' }));
+  t.match(answer, { status: 403, head: { 'x-service-decision': 'DENY', 'cache-control': 'no-store' } });
 });
 
 t.test('what a message carries is read like any body', async (t) => {

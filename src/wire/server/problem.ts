@@ -18,7 +18,7 @@ export function answerProblem(exchange: Exchange, error: GatewayError, headers: 
     answer.destroy();
     return;
   }
-  if (exchange.stream && isGrpcType(fieldOf(exchange.fields, 'content-type'))) {
+  if (isGrpcCall(exchange)) {
     exchange.refuse(
       200,
       ['Content-Type', 'application/grpc', ...headers, ...refusalStatus(error).flat()],
@@ -29,6 +29,10 @@ export function answerProblem(exchange: Exchange, error: GatewayError, headers: 
   const { fields, body } = problemMessage(error);
   exchange.refuse(problems[error.code].status, [...headers, ...fields], body);
 }
+
+/** Tells whether a request is a call of gRPC, which is a POST. To whoever sends any other one, 200 is a success. */
+const isGrpcCall = ({ stream, method, fields }: Exchange): boolean =>
+  stream !== undefined && method === 'POST' && isGrpcType(fieldOf(fields, 'content-type'));
 
 /** Returns the body of a problem and the fields that go with it, flat. */
 function problemMessage(error: GatewayError): { fields: string[]; body: Buffer } {

@@ -125,10 +125,10 @@ export function refusalStatus(error: GatewayError): [string, string][] {
 
 /**
  * Returns the trailers that tell a status. The message is percent-encoded where it is not plain ASCII ("gRPC
- * over HTTP2", Status-Message).
+ * over HTTP2", Status-Message). Half a surrogate pair, as rules may have in their names, is replaced.
  */
 function statusFields(code: number, message: string): [string, string][] {
-  const encoded = message.replace(/[^ -$&-~]+/g, encodeURIComponent);
+  const encoded = message.toWellFormed().replace(/[^ -$&-~]+/g, encodeURIComponent);
   return [
     ['grpc-status', String(code)],
     ['grpc-message', encoded],
