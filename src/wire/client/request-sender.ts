@@ -8,7 +8,7 @@ import { withHead } from '../http1/head-room.ts';
 const onePieceBytesMax = 16_384;
 
 /** Bytes that are written at one go. To encrypt more would hold up other calls. */
-const pieceBytesMax = 1024 * 1024;
+export const pieceBytesMax = 1024 * 1024;
 
 function joined(head: string, body: Buffer): Buffer {
   const whole = Buffer.allocUnsafe(head.length + body.length);

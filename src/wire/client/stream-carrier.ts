@@ -4,6 +4,7 @@ import type { ResponseHead } from '../http1/head.ts';
 import { interimMax } from '../http1/response-head-reader.ts';
 import type { Carrier, Outgoing, ResponseHandler, StreamedBody } from './carrier.ts';
 import { ConnectionEnded, MalformedStream } from './failures.ts';
+import { pieceBytesMax } from './request-sender.ts';
 
 /** Says that the upstream does not take WebSocket over HTTP/2 (RFC 8441, 3). */
 export class NoWebSocket extends MalformedStream {
@@ -14,6 +15,8 @@ export class NoWebSocket extends MalformedStream {
 
 /** Carries one request on a stream of HTTP/2 (RFC 9113, 8.1). */
 export class StreamCarrier implements Carrier {
+  /** Number of pieces of the body that have left. Other streams of the session do not count. */
+  moves = 0;
   readonly #session: ClientHttp2Session;
   readonly #onClosed: () => void;
   #stream: ClientHttp2Stream | undefined;
@@ -24,18 +27,11 @@ export class StreamCarrier implements Carrier {
   #isWhole = false;
   #trailers: readonly string[] = [];
   #maySwitch = false;
-  #moves = 0;
 
   /** Calls `onClosed` once, when the session has room for another stream. */
   constructor(session: ClientHttp2Session, onClosed: () => void) {
     this.#session = session;
     this.#onClosed = onClosed;
-  }
-
-  /** Counts the bytes of the session, until all of the request has left. */
-  get moves(): number {
-    if (this.#stream?.writableFinished === false) this.#moves = this.#session.socket.bytesWritten;
-    return this.#moves;
   }
 
   ask(outgoing: Outgoing, exchange: ResponseHandler): void {
@@ -69,7 +65,20 @@ export class StreamCarrier implements Carrier {
       this.#onClosed();
     });
     if (messages) sendMessages(stream, messages);
-    else if (body !== undefined) stream.end(body);
+    else if (body !== undefined) this.#sendFrom(stream, body, 0);
+  }
+
+  /** Writes a body from `from` on, each piece once the one before it has left. */
+  #sendFrom(stream: ClientHttp2Stream, body: Buffer, from: number): void {
+    const to = from + pieceBytesMax;
+    if (to >= body.length) {
+      stream.end(body.subarray(from));
+      return;
+    }
+    stream.write(body.subarray(from, to), (error) => {
+      this.moves++;
+      if (!error && isOpen(stream)) this.#sendFrom(stream, body, to);
+    });
   }
 
   pause(): void {
@@ -165,13 +174,15 @@ export class StreamCarrier implements Carrier {
   }
 }
 
+const isOpen = (stream: ClientHttp2Stream): boolean =>
+  !stream.destroyed && !stream.closed && !stream.writableEnded;
+
 function sendMessages(stream: ClientHttp2Stream, messages: StreamedBody): void {
-  const isOpen = (): boolean => !stream.destroyed && !stream.closed && !stream.writableEnded;
   stream.on('drain', () => messages.drained());
   messages.start({
-    write: (chunk) => isOpen() && stream.write(chunk),
+    write: (chunk) => isOpen(stream) && stream.write(chunk),
     end: () => {
-      if (isOpen()) stream.end();
+      if (isOpen(stream)) stream.end();
     },
   });
 }

@@ -334,6 +334,19 @@ t.test('ends calls that take too long', async (t) => {
     }
   });
 
+  t.test('other streams of the session do not keep one whose body stands still', async (t) => {
+    const { origin } = await startHttp2Upstream(t, (stream, headers) => {
+      if (headers[':path'] !== '/still') stream.respond({ ':status': 204 }, { endStream: true });
+    });
+    const front = await openFront(t, { responseTimeoutMs: 200 });
+    let isOver = false;
+    const still = front.ask(`${origin}/still`, { method: 'POST', body: 'x'.repeat(2 ** 20) }).finally(() => {
+      isOver = true;
+    });
+    while (!isOver) await front.ask(`${origin}/`);
+    t.match(await still, { status: 504 });
+  });
+
   t.test('between two bytes of the answer', async (t) => {
     const upstream = await startUpstream(t, stalling);
     const front = await openFront(t, { idleTimeoutMs: 80 });
