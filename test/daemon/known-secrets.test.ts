@@ -105,7 +105,7 @@ t.test('it is at home at the hosts that are named, where credentials usually sta
 });
 
 t.test('the longest values are found, and cut out whole however they are written', async (t) => {
-  const value = `${'.+*'.repeat(85)}?`;
+  const value = `${'.+*'.repeat(85)}7`;
   const gateway = await startTestGateway(t, setup({ known_secrets: [{ name: 'long', value }] }));
   const scan = scanOf(gateway);
   for (const text of [value, base64(value), hex(value)]) {
@@ -143,6 +143,8 @@ t.test('a value that other texts have too is refused, and never quoted', async (
     'production',
     'PRODUCTION',
     '20260131',
+    '********',
+    '-----------------',
     ' padded 1234',
     `two\nlines 1234`,
     'ä'.repeat(9),
