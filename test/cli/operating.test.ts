@@ -24,6 +24,7 @@ import { run } from '../support/clients.ts';
 import { posternCommand, startDaemon } from '../support/daemon.ts';
 import { adminSecret, agentId, apiClient, testConfig, writeTestConfig } from '../support/gateway.ts';
 import { needProgram } from '../support/programs.ts';
+import { until } from '../support/redis.ts';
 import { operatorOf, postern, terminalProgram } from './support.ts';
 
 /** The one of a daemon of its own where root runs the tests, else the only one there is. */
@@ -108,17 +109,20 @@ t.test('the commands of whoever runs a daemon', async (t) => {
     const file = join(dir, 'log.json');
     renameSync(file, `${file}.1`);
     t.match(await reloadWith({ log: { level: 'info', file: 'log.json' }, pid_file: 'run/one' }), { code: 0 });
-    t.match(
-      readFileSync(file, 'utf8'),
-      /"generation":4,"changed":\["pid_file"\],"msg":"configuration reloaded"/,
-    );
+    const hasLine = async (path: string, line: RegExp): Promise<boolean> =>
+      existsSync(path) && line.test(readFileSync(path, 'utf8'));
+    const reloaded = /"generation":4,"changed":\["pid_file"\],"msg":"configuration reloaded"/;
+    // The command ends with the new configuration, and the log is written behind it.
+    await until('the reload in the new log', () => hasLine(file, reloaded));
     t.notMatch(readFileSync(`${file}.1`, 'utf8'), /"generation":4/, 'what was rotated is left');
     const pid = readFileSync(join(dir, 'run/one'), 'utf8');
     t.match(pid, /^\d+\n$/);
     t.match(await reloadWith({ log: { level: 'info', file: 'log/next.json' }, pid_file: 'run/two' }), {
       code: 0,
     });
-    t.match(readFileSync(join(dir, 'log/next.json'), 'utf8'), /configuration reloaded/);
+    await until('the reload in the next log', () =>
+      hasLine(join(dir, 'log/next.json'), /configuration reloaded/),
+    );
     t.same([existsSync(join(dir, 'run/one')), readFileSync(join(dir, 'run/two'), 'utf8')], [false, pid]);
     t.match(
       await reloadWith({ log: { file: 'run/two/log' } }),
