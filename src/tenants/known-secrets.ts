@@ -1,5 +1,6 @@
 import type { Config } from '../config/schema.ts';
 import { detectorSchema } from '../inspect/patterns/detector.ts';
+import { escaped } from '../inspect/patterns/own-detectors.ts';
 import type { WrittenDetector } from './added-detectors.ts';
 
 /*
@@ -52,5 +53,3 @@ function encodedForms(bytes: Buffer): readonly string[] {
   );
   return [...new Set([hex, hex.toUpperCase(), ...inBase64])];
 }
-
-const escaped = (text: string): string => text.replace(/[^0-9A-Za-z]/g, '\\$&');

@@ -78,7 +78,8 @@ export function ownMarker(marker: string): Detector {
 
 /** Returns the bytes of a word as latin-1, since patterns run on bytes. */
 const bytesOf = (word: string): string => Buffer.from(word).toString('latin1');
-const escaped = (text: string): string => text.replace(/[^0-9A-Za-z\x80-\xff]/g, '\\$&');
+/** Returns the pattern that matches a text in latin-1 as it stands. */
+export const escaped = (text: string): string => text.replace(/[^0-9A-Za-z\x80-\xff]/g, '\\$&');
 
 /** Returns as many of the first words as are needed to be rare. */
 function anchorOf(form: string): string {
